@@ -17,7 +17,7 @@ from sfumato.restoration.of_parts import (
     CODED,
     MATES,
     Drawn,
-    Seen,
+    SampleDesign,
     Suppressed,
     _at_random,
     _few_coded,
@@ -222,7 +222,7 @@ def test_mates_show_the_category_of_a_suppressed_value() -> None:
 def test_who_was_drawn_for_another_variable_is_no_witness() -> None:
     data = table([1, 2, 3, 4], [0, 1, 2, 0])
     random, for_town = np.array([True, False, False, True]), np.array([True, True, False, True])
-    seen = Seen(("some",), random, {"town": for_town})
+    seen = SampleDesign(("some",), random, {"town": for_town})
     asked = seen.asked(data, np.arange(4))
     np.testing.assert_array_equal(asked.columns["pay"], [1, np.nan, np.nan, 4])
     assert asked.columns["town"].tolist() == [0, 1, -1, 0]
@@ -230,7 +230,7 @@ def test_who_was_drawn_for_another_variable_is_no_witness() -> None:
     turned = seen.asked(data, np.array([3, 2, 1, 0]))
     np.testing.assert_array_equal(turned.columns["pay"], [1, np.nan, np.nan, 4])
     assert turned.columns["town"].tolist() == [0, -1, 2, 0]
-    assert Seen().asked(data, np.arange(4)) is data
+    assert SampleDesign().asked(data, np.arange(4)) is data
 
 
 def test_an_order_goes_both_ways() -> None:
@@ -265,9 +265,9 @@ def test_too_few_protected_values_are_said(number: int, treated: bool, said: str
     notes = list(_too_few(audit_of({"pay": number}), before, after))
     assert len(notes) == (said is not None)
     assert all(note.startswith(said or "") for note in notes)
-    told = with_how_drawn(audit_of({"pay": number}), before, after, Seen(("drawn so",)))
+    told = with_how_drawn(audit_of({"pay": number}), before, after, SampleDesign(("drawn so",)))
     assert told.notes == ("drawn so", *notes, "before")
-    assert with_how_drawn(audit_of({"pay": number}), before, after, Seen()).notes == ("before",)
+    assert with_how_drawn(audit_of({"pay": number}), before, after, SampleDesign()).notes == ("before",)
 
 
 def test_mates_of_several_variables_share_the_most() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato import Microdata, Schema, Variable
 from sfumato.restoration.aims import Aim, Ranks, Values, _hidden, _teaches, aims, close, gone, numbers, spelled
-from sfumato.restoration.evidence import Evidence, Unseen, _one_by_one
+from sfumato.restoration.evidence import Evidence, UnseenCategories, _one_by_one
 from sfumato.restoration.guess import (
     MIN_IN_BAND,
     _in_small_classes,
@@ -327,7 +327,7 @@ def test_a_recoding_goes_one_by_one() -> None:
 def test_a_code_that_nobody_else_has_is_the_category_that_nobody_shows() -> None:
     truth = np.array([0] * 20 + [1] * 10 + [2] * 10 + [3, 4, 4])
     told = np.where(truth > 2, -1, truth)
-    unseen = Unseen.of(category(truth, told))
+    unseen = UnseenCategories.of(category(truth, told))
     assert unseen is not None
     assert np.flatnonzero(unseen.rows).tolist() == [40, 41, 42]
     assert np.flatnonzero(unseen.shown).tolist() == list(range(40))
@@ -349,5 +349,5 @@ def test_a_code_that_nobody_else_has_is_the_category_that_nobody_shows() -> None
     assert told_by(apart) == [40, 41, 42]
     apart[40] = 10
     assert told_by(apart) is None
-    assert Unseen.of(category([0, 1, 1], [0, -1, 1])) is None  # somebody shows it
-    assert Unseen.of(number([1, 2], [1, np.nan], 0.1)) is None
+    assert UnseenCategories.of(category([0, 1, 1], [0, -1, 1])) is None  # somebody shows it
+    assert UnseenCategories.of(number([1, 2], [1, np.nan], 0.1)) is None

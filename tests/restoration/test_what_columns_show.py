@@ -27,9 +27,9 @@ from sfumato.restoration.matching import match
 from sfumato.restoration.proposals import likely_sources
 from sfumato.restoration.releases import columns_beside, releases_beside
 from sfumato.restoration.trials import (
+    EvidenceRules,
     Sample,
     Target,
-    Way,
     best_of,
     published_lesson,
     read_off,
@@ -257,7 +257,7 @@ def test_what_others_publish_teaches_and_ones_own_if_asked() -> None:
     assert others.learners.tolist() == [0, 2]
     assert others.own.tolist() == [0, 1, 2]
     assert published_lesson(aim, own=True).own.tolist() == [3, 3, 3]  # nobody is left out
-    way = Way()
+    way = EvidenceRules()
     assert (way.ties, way.apart, way.published, way.own) == (True, 0, False, False)
 
 

@@ -458,7 +458,7 @@ def _entropy(codes: Codes) -> float:
 
 
 @dataclass(frozen=True)
-class Apart:
+class HouseholdTreatment:
     """What is done to what households share, before persons' keys are treated and after, and how strictly these are."""
 
     before: tuple[Method, ...]
@@ -472,7 +472,7 @@ class Apart:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedStage:
     """A stage judged before any value is blanked."""
 
     found: float  # the share of households
@@ -481,16 +481,16 @@ class Judged:
 
 
 @dataclass(frozen=True, eq=False)
-class Shared:
+class SharedVariables:
     """What households share, on ladders of coarser versions, and the keys of those who know all members of one."""
 
     data: Microdata
     names: tuple[str, ...]
     guessing: tuple[KeySet, ...]
-    _judged: dict[tuple[int, float], Judged] = field(default_factory=dict)
+    _judged: dict[tuple[int, float], JudgedStage] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, data: Microdata, guessing: Sequence[KeySet]) -> "Shared":
+    def of(cls, data: Microdata, guessing: Sequence[KeySet]) -> "SharedVariables":
         """Look at what households share; ``guessing`` are the keys of intruders who know that one took part."""
         special = (data.schema.weight, data.schema.household)
         names = [name for name in household_level(data) if name not in special and name in data.schema.analysed()]
@@ -542,14 +542,14 @@ class Shared:
         """The place of each record's household in the table of households, and its number."""
         return self._homes[1], units(self.data)
 
-    def judged(self, number: int, persons: float) -> Judged:
+    def judged(self, number: int, persons: float) -> JudgedStage:
         """Judge a stage, by its number, where so many persons may be found by their keys."""
         key = number, persons
         if key not in self._judged:
             self._judged[key] = self._judge(self.stages[number], persons)
         return self._judged[key]
 
-    def _judge(self, stage: Stage, persons: float) -> Judged:
+    def _judge(self, stage: Stage, persons: float) -> JudgedStage:
         home, unit = self._records
         rungs: dict[str, tuple[Rung, ...]] = dict(self.persons.rungs)
         for name, place in stage.rungs.items():
@@ -573,7 +573,7 @@ class Shared:
             found = max(found, *(float(chance.mean()) for chance in attacks))
         finest = {**self.persons.rungs, **self.ladders.rungs}
         detail = sum(rungs[name][place].entropy / finest[name][0].entropy for name, place in at.items())
-        return Judged(found, detail - short * len(at), tuple(at.items()))
+        return JudgedStage(found, detail - short * len(at), tuple(at.items()))
 
     def mildest(self, limit: float, persons: float) -> int:
         """Return the number of the first stage at which households keep a bound; the last one if none does."""
@@ -610,7 +610,7 @@ class Shared:
         return (*self.ladders.recodings(left), *removal)
 
 
-def kept_apart(data: Microdata, guessing: Sequence[KeySet], found: float, limit: float) -> Iterator[Apart]:
+def kept_apart(data: Microdata, guessing: Sequence[KeySet], found: float, limit: float) -> Iterator[HouseholdTreatment]:
     """Return ways to keep households apart, so that no more than ``limit`` are found; none where no household is named.
 
     ``found`` is the share of persons that may be found.
@@ -618,7 +618,7 @@ def kept_apart(data: Microdata, guessing: Sequence[KeySet], found: float, limit:
     home, weight = data.schema.household, data.schema.weight
     if home is None or not guessing or found <= 0:
         return
-    shared = Shared.of(data, guessing)
+    shared = SharedVariables.of(data, guessing)
     after: list[Method] = []
     if weight is not None and np.ptp(data.weights()) > 0:
         after.append(WeightMasking("margins"))
@@ -636,4 +636,4 @@ def kept_apart(data: Microdata, guessing: Sequence[KeySet], found: float, limit:
             tried.add(which)
             number, share = different[which]
             stage = shared.finer(shared.stages[number], min(aim, SURE) * limit, share * found)
-            yield Apart(shared.coarsened(stage), tuple(after), share)
+            yield HouseholdTreatment(shared.coarsened(stage), tuple(after), share)

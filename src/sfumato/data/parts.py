@@ -46,7 +46,7 @@ from sfumato.data.formats.parquet import (
 )
 from sfumato.data.frames import Origin, to_arrow
 from sfumato.data.microdata import Microdata, check_names, check_special
-from sfumato.data.on_demand import Chosen, OnDemand, Taken, in_one
+from sfumato.data.on_demand import OnDemand, SelectedColumns, SelectedRecords, in_one
 from sfumato.data.schema import Category, Schema, Variable, a_kind
 from sfumato.data.schema_file import read_schema
 from sfumato.errors import DataError, FileError, ParameterError, SchemaError
@@ -495,7 +495,7 @@ def _streamed(files: list[Path], folder: Path | None, records: int, options: Rea
 
 def _chosen(part: Microdata, schema: Schema) -> Microdata:
     if isinstance(part.columns, OnDemand):
-        return replace(part, schema=schema, columns=Chosen(part.columns, schema.names))
+        return replace(part, schema=schema, columns=SelectedColumns(part.columns, schema.names))
     return replace(part, schema=schema, columns={name: part.columns[name] for name in schema.names})
 
 
@@ -513,7 +513,7 @@ def _cut_at(table: TableInParts, ends: Sequence[int]) -> TableInParts:
             rows = range(low - start, high - start)
             if isinstance(part.columns, OnDemand) and len(rows) < len(part):
                 drawn = None if part.drawn is None else part.drawn[rows.start : rows.stop]
-                parts.append(replace(part, columns=Taken(part.columns, rows), drawn=drawn))
+                parts.append(replace(part, columns=SelectedRecords(part.columns, rows), drawn=drawn))
             else:
                 parts.append(part)
         start = stop

@@ -47,7 +47,7 @@ class Part(Protocol):
 
 
 @dataclass(eq=False)
-class _Asked:
+class _SentPart:
     """A part that was sent out, and what came of it once its future is no more."""
 
     key: str
@@ -137,7 +137,7 @@ class Engine:
         task = _pickled(of)
         store = self.summaries if stored else None
         ahead = 1 if self.executor is None else AHEAD * self.workers
-        waiting: deque[_Asked] = deque()
+        waiting: deque[_SentPart] = deque()
         left = iter(parts)
         done = 0
         try:
@@ -160,17 +160,17 @@ class Engine:
                 if asked.future is not None:
                     asked.future.cancel()
 
-    def _begun(self, task: bytes, part: tuple[Part, ...], store: Summaries | None) -> "_Asked":
+    def _begun(self, task: bytes, part: tuple[Part, ...], store: Summaries | None) -> "_SentPart":
         """Send a part out, or find in the store what was made of it before."""
         key = ""
         if store is not None:
             key = key_of(task, (one.fingerprint for one in part))
             known = store.find(key, packages_of(task))
             if known is not None:
-                return _Asked(key, part, None, found=known)
-        return _Asked(key, part, self._sent(task, part))
+                return _SentPart(key, part, None, found=known)
+        return _SentPart(key, part, self._sent(task, part))
 
-    def _take_in(self, task: bytes, waiting: Iterable["_Asked"], store: Summaries | None) -> None:
+    def _take_in(self, task: bytes, waiting: Iterable["_SentPart"], store: Summaries | None) -> None:
         """Wait until something arrives, and keep all that has arrived, whosever turn it is.
 
         The future of what is kept is let go, so that a cluster need not hold the result, nor make it again if it is

@@ -31,8 +31,8 @@ from sfumato.kernels.suppression import (
     Homes,
     NeedsRecords,
     RiskBound,
-    Shared,
-    Standing,
+    RowCounts,
+    SharedKeys,
     cheapest_classes,
     cheapest_shown,
     taking_part,
@@ -86,9 +86,9 @@ class KeyRows:
         return cls(half, names, np.asfortranarray(found.cells[order]), found.sizes[order], weights, unknown)
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> RowCounts:
         """What the rows stand for."""
-        return Standing(self.counts, self.record != NO_RECORD)
+        return RowCounts(self.counts, self.record != NO_RECORD)
 
     def told_apart(self, rows: NDArray[np.intp], most: int | None = None) -> "KeyRows":
         """Return the table in which the records of these rows are rows of their own, or the first so many of each."""
@@ -454,11 +454,12 @@ class LocalSuppression(Method):
         asked: tuple[KeysAlike, ...],
         bound: RiskBound | None,
         homes: Homes | None,
-        standing: Standing | None = None,
+        standing: RowCounts | None = None,
     ) -> tuple[NDArray[np.bool_], str]:
         """Return what each row of the keys goes on showing, and what a reader should know of it."""
         sets = [
-            Shared(places(names, one.keys), one.k, min(self.subsets or len(one.keys), len(one.keys))) for one in asked
+            SharedKeys(places(names, one.keys), one.k, min(self.subsets or len(one.keys), len(one.keys)))
+            for one in asked
         ]
         limits = {}
         for place, most in zip(places(names, self.caps or ()), (self.caps or {}).values(), strict=True):

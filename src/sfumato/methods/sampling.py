@@ -14,7 +14,7 @@ from sfumato.data.draws import Draws
 from sfumato.data.households import counted, units
 from sfumato.data.keys import Strata, strata
 from sfumato.data.microdata import Microdata
-from sfumato.data.on_demand import Taken
+from sfumato.data.on_demand import SelectedRecords
 from sfumato.data.parts import TableInParts
 from sfumato.data.present import only_present
 from sfumato.data.schema import Schema, Variable
@@ -129,7 +129,7 @@ class SampledInParts(Masking):
         chosen = Half.of(table).numbered(lambda part, first: lot.rows(part, first, draws))
         for part, rows in zip((part for part in table.parts if len(part)), chosen, strict=True):
             if len(rows):
-                columns = Taken(MaskedColumns(part, self, first, draws), rows)
+                columns = SelectedRecords(MaskedColumns(part, self, first, draws), rows)
                 numbers = first + rows if part.drawn is None else part.drawn[rows]
                 notes = (*part.notes, note)
                 made = replace(part, schema=self.schema, columns=columns, notes=notes, matched=False, drawn=numbers)

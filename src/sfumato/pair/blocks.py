@@ -29,7 +29,7 @@ from sfumato.engine import current
 from sfumato.errors import FileError, NotApplicable
 from sfumato.pair.half import Half
 from sfumato.pair.masking import Masking, rounded
-from sfumato.pair.numbers_on_disk import Filled, InFile, in_file, read_numbers, write_numbers
+from sfumato.pair.numbers_on_disk import FileOfNumbers, InFile, in_file, read_numbers, write_numbers
 from sfumato.pair.sorting import Runs, by_record
 from sfumato.pair.statistics import Room, Sums
 
@@ -144,7 +144,7 @@ class Batch:
 
 
 @dataclass(frozen=True, eq=False)
-class Became:
+class BlockOutcome:
     """What became of a block: its schema, which of the codes of each category occur, notes, how many records."""
 
     schema: Schema
@@ -156,7 +156,7 @@ class Became:
 
 def mask_blocks(
     half: Half, of: Callable[[Microdata, int], Integers], sizes: Integers, by: Sequence[str], mask: Mask
-) -> tuple[BlocksMasked, list[Became]]:
+) -> tuple[BlocksMasked, list[BlockOutcome]]:
     """Mask each block of a table by itself; ``of`` tells the block of each record of a part, given its first number.
 
     Returns what the parts read, and what became of each block.
@@ -173,7 +173,7 @@ def mask_blocks(
             batches = [Batch(folder, number, int(size)) for number, size in enumerate(records)]
             origin, notes = half.parts[0].origin, half.parts[0].notes
             work = _Work(inner, replace(origin, path=None), notes, mask)
-            found: list[Became] = []
+            found: list[BlockOutcome] = []
             masked = engine.each(work, [(one,) for one in batches], stored=False)
             for batch, became in zip(batches, masked, strict=True):
                 found += became
@@ -228,7 +228,7 @@ class _Work:
     notes: tuple[str, ...]
     mask: Mask
 
-    def __call__(self, batch: Batch) -> list[Became]:
+    def __call__(self, batch: Batch) -> list[BlockOutcome]:
         columns = {}
         for place, name in enumerate((BLOCK, *self.schema.names)):
             dtype = np.int64 if name == BLOCK else np.float64 if self.schema[name].quantitative else np.int32
@@ -248,7 +248,7 @@ class _Work:
                 column = anew
             write_numbers(batch.path("after", place), column, "wb")
         return [
-            Became(
+            BlockOutcome(
                 one.schema,
                 {v.name: np.unique(one.columns[v.name]) for v in one.schema if not v.quantitative},
                 one.notes[len(self.notes) :],
@@ -268,7 +268,7 @@ class _Result:
     inner: Schema
     by: tuple[str, ...]
     batch_of: Integers
-    found: Sequence[Became]
+    found: Sequence[BlockOutcome]
     batches: Sequence[Batch]
     counts: Integers
 
@@ -300,14 +300,14 @@ class _Result:
     def in_place(self) -> BlocksMasked:
         """Put masked variables back where their records stand; those that are as they were are left where they are."""
         known, parts = self._agreed(), self.half.parts
-        written: dict[str, Filled] = {}
+        written: dict[str, FileOfNumbers] = {}
         for number, name, column in self._by_record(known):
             variable = known[name][0]
             if name not in written:
                 before = parts[number].columns[name]
                 if variable == self.inner[name] and np.array_equal(before, column, equal_nan=variable.quantitative):
                     continue
-                written[name] = Filled(np.dtype(_dtype(variable)), self.half.folder)
+                written[name] = FileOfNumbers(np.dtype(_dtype(variable)), self.half.folder)
                 for part in parts[:number]:  # in which it came back as it was
                     written[name].add(part.columns[name])
             written[name].add(column)

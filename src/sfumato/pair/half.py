@@ -121,7 +121,7 @@ class Half:
         self.matched = all(part.matched for part in self.parts)
         if most_bytes is None and self.on_disk:
             most_bytes = KEPT_ON_DISK
-        self._kept = Kept() if most_bytes is None else Kept(most_bytes)
+        self._kept = ByteBoundedCache() if most_bytes is None else ByteBoundedCache(most_bytes)
 
     @classmethod
     def of(cls, table: "Half | Microdata | TableInParts | Sequence[Microdata]") -> "Half":
@@ -201,7 +201,7 @@ class Half:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._kept = Kept()
+        self._kept = ByteBoundedCache()
         for key, found in state["_kept"].items():
             self._kept.get(key, lambda found=found: found)  # type: ignore[misc]
 
@@ -375,10 +375,10 @@ def _mapped_column(parts: Sequence[Microdata], name: str, folder: Path) -> NDArr
     return whole
 
 
-class Kept:
+class ByteBoundedCache:
     """Results by key; beyond so many bytes those that were not asked for longest are dropped, and computed anew.
 
-    >>> kept = Kept(most=100)
+    >>> kept = ByteBoundedCache(most=100)
     >>> kept.get("a", lambda: 1), kept.get("a", lambda: 2)
     (1, 1)
     """

@@ -26,7 +26,7 @@ from sfumato.restoration.aims import Aim, aims, spelled
 from sfumato.restoration.findings import Audit, Example, Name, Restored, Route, listed, overall, repair, verdict
 from sfumato.restoration.guess import MIN_IN_BAND, best_guess
 from sfumato.restoration.matching import Matching, match
-from sfumato.restoration.of_parts import Seen, sample_of_both, with_how_drawn
+from sfumato.restoration.of_parts import SampleDesign, sample_of_both, with_how_drawn
 from sfumato.restoration.releases import Release, columns_beside, releases_beside, together
 from sfumato.restoration.routes import ROUTES, Found, Setting, each
 from sfumato.restoration.trials import DEPENDENCE, MAX_TRIED_VALUES, SCREENED, Sample, Target, Trial, judged_by
@@ -120,7 +120,7 @@ def audit_of(
     near: float = 0.01,
     margin: float = 0.1,
     rng: np.random.Generator | int | None = 0,
-    seen: Seen | None = None,
+    seen: SampleDesign | None = None,
 ) -> Audit:
     """Audit tables in memory; ``seen`` says how their records were drawn, if they are some of a table in parts."""
     before = Microdata.from_frame(original)
@@ -128,7 +128,7 @@ def audit_of(
     matching = match(before, after, order)
     generator = random_generator(rng)
     notes = [matching.note] if matching.note else []
-    setting = _setting(before, after, matching, near, generator, notes, seen or Seen())
+    setting = _setting(before, after, matching, near, generator, notes, seen or SampleDesign())
     others: tuple[Release, ...] = ()
     if beside is not None:
         others = releases_beside(before, beside, notes)
@@ -159,7 +159,7 @@ def _setting(
     near: float,
     rng: np.random.Generator,
     notes: list[str],
-    seen: Seen,
+    seen: SampleDesign,
 ) -> Setting:
     """Put both tables into the order of the protected one, and collect what is protected."""
     if not len(matching.rows):

@@ -333,7 +333,7 @@ def _constant(codes: Integers, units: Integers) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Unseen:
+class UnseenCategories:
     """The protected rows of categories that no record shows, and what the others show."""
 
     rows: Mask
@@ -341,7 +341,7 @@ class Unseen:
     truth: Integers
 
     @classmethod
-    def of(cls, aim: Aim) -> "Unseen | None":
+    def of(cls, aim: Aim) -> "UnseenCategories | None":
         """Return them of a variable; None of numbers, and where each category is still shown."""
         if aim.number:
             return None

@@ -42,7 +42,7 @@ LOOKED_THROUGH = 200_000  # gaps of a variable, where it is not known which of t
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class SampleDesign:
     """How the records at hand were drawn: at random, or for the sake of a variable, which they are asked for then.
 
     Who was drawn for another variable is no witness: values are suppressed where several together are rare, so that
@@ -74,7 +74,7 @@ class AtHand:
     protected: Microdata
     order: Order
     matched: str
-    seen: Seen
+    seen: SampleDesign
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +154,7 @@ def _beside_each_other(original: TableInParts, protected: TableInParts, size: in
 
 def _drawn(
     original: TableInParts, protected: TableInParts, size: int, order: RandomOrder | _Given | None
-) -> tuple[Order, Seen]:
+) -> tuple[Order, SampleDesign]:
     """Return the numbers of the originals that are looked at, in ascending order, and how they were drawn."""
     records = len(original)
 
@@ -162,7 +162,7 @@ def _drawn(
         return places if order is None or not len(places) else order.records_at(places, records)
 
     if size >= records:
-        return np.arange(records, dtype=np.intp), Seen()
+        return np.arange(records, dtype=np.intp), SampleDesign()
     if order is None:
         found = suppressed(original, protected, size // 2)
     else:
@@ -180,7 +180,9 @@ def _drawn(
         f"{len(apart) - len(gone):,} that show the same categories, and a random sample of {len(random):,}"
     )
     witness = np.isin(rows, random)
-    return rows, Seen((said,), witness, {name: witness | np.isin(rows, some) for name, some in drawn_for.items()})
+    return rows, SampleDesign(
+        (said,), witness, {name: witness | np.isin(rows, some) for name, some in drawn_for.items()}
+    )
 
 
 def _of(some: int, records: int | None) -> str:
@@ -189,12 +191,12 @@ def _of(some: int, records: int | None) -> str:
     return f"{some:,} of {records:,}" if records is not None else f"{some:,}"
 
 
-def _at_random(size: int, records: int) -> Seen:
+def _at_random(size: int, records: int) -> SampleDesign:
     """Say that a random sample is audited; nothing of all records."""
-    return Seen((f"audited in a random sample of {size:,} of {records:,} records",) if size < records else ())
+    return SampleDesign((f"audited in a random sample of {size:,} of {records:,} records",) if size < records else ())
 
 
-def with_how_drawn(found: Audit, original: Microdata, protected: Microdata, seen: Seen) -> Audit:
+def with_how_drawn(found: Audit, original: Microdata, protected: Microdata, seen: SampleDesign) -> Audit:
     """Return an audit of a part of the records that says how these were drawn, and of what it cannot judge."""
     if not seen.notes:
         return found

@@ -24,8 +24,8 @@ from sfumato.restoration import evidence as held
 from sfumato.restoration.aims import Aim
 from sfumato.restoration.evidence import Evidence
 from sfumato.restoration.findings import Name
-from sfumato.restoration.releases import Beside, mean_of
-from sfumato.restoration.trials import Target, Trial, Way, best_of, read_off, screened, share, tried
+from sfumato.restoration.releases import OtherColumn, mean_of
+from sfumato.restoration.trials import EvidenceRules, Target, Trial, best_of, read_off, screened, share, tried
 
 Integers = NDArray[np.int64]
 Ranked = tuple[float, tuple[str, ...]]  # a share restored, and the columns that restore it
@@ -63,7 +63,7 @@ class Setting:
     targets: tuple[Target, ...]
     units: Integers | None
     near: float
-    beside: tuple[Beside, ...] | None
+    beside: tuple[OtherColumn, ...] | None
     notes: list[str]
 
     @property
@@ -107,7 +107,7 @@ def order(setting: Setting) -> Found:
     """The records before and after."""
     if len(setting.protected) < 3:
         return "there are fewer than three records"
-    way = Way(ties=False, apart=setting.apart)
+    way = EvidenceRules(ties=False, apart=setting.apart)
     return [tried(target, held.rows(setting.protected), way) for target in setting.targets]
 
 
@@ -123,7 +123,7 @@ def household(setting: Setting) -> Found:
     if not shown:
         return "of no protected variable anything is published that members could share"
     return [
-        tried(target, evidence, Way(published=True, own=target.aim.number and not target.aim.taught))
+        tried(target, evidence, EvidenceRules(published=True, own=target.aim.number and not target.aim.taught))
         for target in shown
     ]
 
@@ -137,7 +137,7 @@ def ids(setting: Setting) -> Found:
     found = []
     for target in setting.targets:
         trials = [
-            tried(target, evidence, Way(ties=ties, apart=0 if ties else setting.apart))
+            tried(target, evidence, EvidenceRules(ties=ties, apart=0 if ties else setting.apart))
             for evidence, ties in patterns
             if held.informative(evidence)
         ]
@@ -154,7 +154,9 @@ def columns(setting: Setting) -> Found:
     for target in setting.targets:
         own = (target.aim.name,)
         best = best_of(target, (one for one in shared if one.columns != own))
-        order = best_of(target, (one for one in ordered if one.columns != own), Way(ties=False, apart=setting.apart))
+        order = best_of(
+            target, (one for one in ordered if one.columns != own), EvidenceRules(ties=False, apart=setting.apart)
+        )
         found += _best([best, order])
     return found or "there is no other column that tells records apart"
 
@@ -298,7 +300,7 @@ def beside(setting: Setting) -> Found:
     return found or "the other releases cannot be linked to this one, or tell nothing"
 
 
-def _averaged(target: Target, namesakes: list[Beside]) -> NDArray[np.float64] | None:
+def _averaged(target: Target, namesakes: list[OtherColumn]) -> NDArray[np.float64] | None:
     """Return the mean of a number over all releases that publish it; None where only one does."""
     numbers = [told for one in namesakes if (told := one.read_off(target.aim)) is not None and target.aim.number]
     numbers += [target.aim.shown] if target.aim.shown is not None else []

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc
 
 from sfumato.restoration.aims import Aim, Values
-from sfumato.restoration.evidence import Evidence, Lesson, Unseen, lesson_of, predicted
+from sfumato.restoration.evidence import Evidence, Lesson, UnseenCategories, lesson_of, predicted
 from sfumato.restoration.findings import Basis, Name, Reading, Restored
 from sfumato.restoration.guess import MIN_PROTECTED_VALUES, Guess, exact_guess, unaware_guess
 
@@ -89,9 +89,9 @@ class Target:
         return len(self.aim.band) > SCREENED[0] or len(self.aim.cells) > SCREENED[1]
 
     @cached_property
-    def unseen(self) -> Unseen | None:
+    def unseen(self) -> UnseenCategories | None:
         """The protected values of which no record shows the category."""
-        return Unseen.of(self.aim)
+        return UnseenCategories.of(self.aim)
 
     @cached_property
     def guessed_exactly(self) -> Mask:
@@ -157,7 +157,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Way:
+class EvidenceRules:
     """How evidence is asked: whether records that share it count, how far off its neighbours are, who teaches."""
 
     ties: bool = True
@@ -166,10 +166,10 @@ class Way:
     own: bool = False  # the record's own published number counts as well
 
 
-USUAL = Way()
+USUAL = EvidenceRules()
 
 
-def tried(target: Target, evidence: Evidence, way: Way = USUAL) -> Trial:
+def tried(target: Target, evidence: Evidence, way: EvidenceRules = USUAL) -> Trial:
     """Try one piece of evidence on the protected values, and check it on unprotected ones."""
     lesson = published_lesson(target.aim, own=way.own) if way.published else target.lesson
     trial = _asked(target, evidence, way, lesson, target.asked)
@@ -191,7 +191,7 @@ def tried(target: Target, evidence: Evidence, way: Way = USUAL) -> Trial:
     return replace(trial, holds=float(right.mean()), checked=len(right), usual=usual)
 
 
-def _checked_on(target: Target, evidence: Evidence, way: Way, lesson: Lesson) -> Rows:
+def _checked_on(target: Target, evidence: Evidence, way: EvidenceRules, lesson: Lesson) -> Rows:
     """Return the unprotected rows on which a relation is checked: of one taken as known, of a recoding only."""
     if target.aim.taught:
         return np.setdiff1d(lesson.learners, target.aim.cells, assume_unique=True)
@@ -207,7 +207,7 @@ def published_lesson(aim: Aim, *, own: bool) -> Lesson:
     return Lesson(aim.told, np.flatnonzero(aim.told.present), nobody)
 
 
-def best_of(target: Target, evidence: Iterable[Evidence], way: Way = USUAL) -> Trial | None:
+def best_of(target: Target, evidence: Iterable[Evidence], way: EvidenceRules = USUAL) -> Trial | None:
     """Try many pieces of evidence, on a sample where the table is large, and return the best tried on all."""
     ranked = screened(target, evidence, way)
     if not ranked:
@@ -217,14 +217,14 @@ def best_of(target: Target, evidence: Iterable[Evidence], way: Way = USUAL) -> T
     return replace(best, tests=len(ranked))
 
 
-def screened(target: Target, evidence: Iterable[Evidence], way: Way = USUAL) -> list[tuple[Evidence, float]]:
+def screened(target: Target, evidence: Iterable[Evidence], way: EvidenceRules = USUAL) -> list[tuple[Evidence, float]]:
     """Return evidence with the share it restores, on a sample if the table is large; the best first."""
     part, rows = target.part(*SCREENED)
     found = [(one, share(part, one.part(rows), way)) for one in evidence]
     return sorted(found, key=lambda entry: (-entry[1], entry[0].shown))
 
 
-def share(target: Target, evidence: Evidence, way: Way = USUAL) -> float:
+def share(target: Target, evidence: Evidence, way: EvidenceRules = USUAL) -> float:
     """Return the share that a piece of evidence restores."""
     return _asked(target, evidence, way, target.lesson, target.aim.cells).share
 
@@ -246,7 +246,7 @@ def _elsewhere(trial: Trial, rows: Rows, found: NDArray[Any]) -> Trial:
     return replace(trial, unchanged=rows, elsewhere=np.where(answered, aim.right(rows, found)[0], likely[rows]))
 
 
-def _asked(target: Target, evidence: Evidence, way: Way, lesson: Lesson, rows: Rows) -> Trial:
+def _asked(target: Target, evidence: Evidence, way: EvidenceRules, lesson: Lesson, rows: Rows) -> Trial:
     found = _answers(target.aim, evidence, way, lesson, rows)
     by_code = _by_code(target, evidence, way)
     if by_code is not None:
@@ -254,7 +254,7 @@ def _asked(target: Target, evidence: Evidence, way: Way, lesson: Lesson, rows: R
     return _judged(target, evidence, rows, found, from_file=target.aim.taught or way.published)
 
 
-def _by_code(target: Target, evidence: Evidence, way: Way) -> Mask | None:
+def _by_code(target: Target, evidence: Evidence, way: EvidenceRules) -> Mask | None:
     """Tell which values a code of their own tells that no record shows any more."""
     return None if target.unseen is None or way.published else target.unseen.told(evidence)
 
@@ -275,7 +275,7 @@ def _judged(target: Target, evidence: Evidence, rows: Rows, found: NDArray[Any],
     )
 
 
-def _answers(aim: Aim, evidence: Evidence, way: Way, lesson: Lesson, rows: Rows) -> NDArray[Any]:
+def _answers(aim: Aim, evidence: Evidence, way: EvidenceRules, lesson: Lesson, rows: Rows) -> NDArray[Any]:
     known = not aim.taught and not way.published
     apart = way.apart if known else 0
     return predicted(aim, evidence, lesson, rows, banded=known, ties=way.ties, apart=apart)

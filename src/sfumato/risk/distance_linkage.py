@@ -28,7 +28,7 @@ from sfumato.risk.compared_variables import Known, check_known, compared, known_
 from sfumato.risk.points import (
     Ends,
     Places,
-    Sought,
+    SoughtRecords,
     Space,
     linked,
     own_is_nearest,
@@ -83,7 +83,7 @@ class EuclideanSearch:
 
     names: tuple[str, ...]
     scale: Scale
-    sets: tuple[tuple[list[int], Space, Sought], ...]
+    sets: tuple[tuple[list[int], Space, SoughtRecords], ...]
 
     def __call__(self, part: Microdata) -> Sums:
         """Count, of each set and record, the records of the part that are nearer than the own, and as near."""
@@ -96,7 +96,7 @@ class GowerSearch:
     """Looks for records in a part by several sets of variables of all kinds; it goes to other processes."""
 
     columns: tuple[tuple[Callable[[Any], NDArray[Any]], Places], ...]  # what reads a variable of a part, and places it
-    sets: tuple[tuple[list[int], Sought], ...]
+    sets: tuple[tuple[list[int], SoughtRecords], ...]
 
     def __call__(self, part: Any) -> Sums:
         """Count, of each set and record, the records of the part that are nearer than the own, and as near."""
@@ -139,7 +139,9 @@ def euclidean_links(
     for chosen in sets:
         space = Space.between(_of(ends[here], chosen), _of(ends[there], chosen))
         own_points = space.placed(scores[there][:, chosen])
-        searched.append((chosen, space, Sought.euclidean(space.placed(scores[here][:, chosen]), own_points, space)))
+        searched.append(
+            (chosen, space, SoughtRecords.euclidean(space.placed(scores[here][:, chosen]), own_points, space))
+        )
     counts = halves[there][0].total(EuclideanSearch(names, scales[there], tuple(searched)))
     return _links(counts, len(sets), share=share)
 
@@ -159,7 +161,7 @@ def gower_links(
         for side in ("original", "protected")
     )
     here, there = (after, before) if back else (before, after)
-    searched = tuple((chosen, Sought.gower(here[:, chosen], there[:, chosen])) for chosen in sets)
+    searched = tuple((chosen, SoughtRecords.gower(here[:, chosen], there[:, chosen])) for chosen in sets)
     if not back:
         columns = tuple((Terms.of(pair, name), places[name]) for name in names)
         return _links(pair.protected.total(GowerSearch(columns, searched)), len(sets), share=share)

@@ -34,10 +34,10 @@ from sfumato.risk.judged import (
     NEAREST,
     TRUE_ALIKE,
     Chances,
-    Judged,
-    Known,
+    IntruderKnowledge,
+    JudgedScenario,
 )
-from sfumato.risk.points import Ends, Places, Sought, Space, linked
+from sfumato.risk.points import Ends, Places, SoughtRecords, Space, linked
 from sfumato.risk.population import Matches, PopulationModel, WithRegister, population_weights
 from sfumato.risk.told_by_others import with_functions
 
@@ -95,7 +95,7 @@ class Attack(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Alike(Attack):
+class AlikeAttack(Attack):
     """Any of the records that agree in every key."""
 
     coder: Coder
@@ -103,7 +103,7 @@ class Alike(Attack):
     own: Codes
 
     @classmethod
-    def of(cls, before: Columns, after: Columns, names: Sequence[str]) -> "Alike":
+    def of(cls, before: Columns, after: Columns, names: Sequence[str]) -> "AlikeAttack":
         """Look for records by these keys."""
         coder = Coder.of(before, names)
         return cls(coder, coder(before), coder(after))
@@ -126,7 +126,7 @@ class Alike(Attack):
 
 
 @dataclass(frozen=True, eq=False)
-class FewestChanged(Alike):
+class FewestChanged(AlikeAttack):
     """The records that differ in the fewest of the keys that were changed, and agree in all others."""
 
     changed: tuple[int, ...] = ()
@@ -143,7 +143,7 @@ class FewestChanged(Alike):
 
 
 @dataclass(frozen=True, eq=False)
-class Nearest(Attack):
+class NearestAttack(Attack):
     """The nearest in some numbers, of the records that agree in other keys."""
 
     coder: Coder
@@ -162,7 +162,7 @@ class Nearest(Attack):
         numbers: Sequence[str],
         scale: tuple[Floats, Floats],
         space: Space,
-    ) -> "Nearest":
+    ) -> "NearestAttack":
         """Look for records by these keys; ``scale`` has the means and standard deviations of the original."""
         coder = Coder.of(before, agreeing)
         here, own = (
@@ -185,17 +185,17 @@ class Nearest(Attack):
 
 
 @dataclass(frozen=True, eq=False)
-class Gower(Attack):
+class GowerAttack(Attack):
     """The nearest over all keys in Gower's distance."""
 
     places: tuple[tuple[str, Places], ...]
-    sought: Sought
+    sought: SoughtRecords
 
     @classmethod
-    def of(cls, before: Columns, after: Columns, places: Mapping[str, Places]) -> "Gower":
+    def of(cls, before: Columns, after: Columns, places: Mapping[str, Places]) -> "GowerAttack":
         """Look for records by these keys."""
         here, own = (np.column_stack([place(side[name]) for name, place in places.items()]) for side in (before, after))
-        return cls(tuple(places.items()), Sought.gower(here, own))
+        return cls(tuple(places.items()), SoughtRecords.gower(here, own))
 
     def counted(self, columns: Columns, weights: Floats | None) -> dict[str, NDArray[Any]]:
         """Count the records nearer than the own, and those as near."""
@@ -335,16 +335,16 @@ def _decoded(codes: NDArray[np.int32], values: Floats | None) -> NDArray[Any]:
 
 def judge_in_parts(
     pair: Pair, scenario: Scenario, sample: Sample, homes: Half | None, model: PopulationModel
-) -> Judged:
+) -> JudgedScenario:
     """Try the attacks that the keys of a scenario allow, and keep the best; with functions of the keys as keys too."""
-    known = Known.of(pair, scenario)
+    known = IntruderKnowledge.of(pair, scenario)
     found, wider = _judged(known, sample, homes, model), with_functions(known)
     if wider is None:
         return found
     return found.or_with_others([_judged(wider, sample, homes, model)])
 
 
-def _judged(known: Known, sample: Sample, homes: Half | None, model: PopulationModel) -> Judged:
+def _judged(known: IntruderKnowledge, sample: Sample, homes: Half | None, model: PopulationModel) -> JudgedScenario:
     """Try the attacks of an intruder."""
     pair, scenario = known.pair, known.scenario
     weights, said = population_weights(pair)
@@ -379,7 +379,7 @@ def _judged(known: Known, sample: Sample, homes: Half | None, model: PopulationM
     estimate = None if searching is None else searching.estimates.get(best)
     if estimate is not None and not scenario.knows_membership:
         notes = (*notes, *(f"{scenario.name}: {note}" for note in estimate.all_notes))
-    return Judged(
+    return JudgedScenario(
         scenario,
         best,
         judged[best],
@@ -395,7 +395,7 @@ def _judged(known: Known, sample: Sample, homes: Half | None, model: PopulationM
     )
 
 
-def _violating(known: Known, cells: _Cells | None) -> float | None:
+def _violating(known: IntruderKnowledge, cells: _Cells | None) -> float | None:
     """Return the share of records whose keys fewer than k protected records agree with; see ``Known.violating``.
 
     Where there are too many combinations it is counted among the protected records alone.
@@ -432,7 +432,12 @@ def _best(judged: Mapping[str, Chances]) -> str:
 
 
 def _among_population(
-    known: Known, register: WithRegister, knowing: _Tried, found: Sums, looked: _Looked, cells: _Cells | None
+    known: IntruderKnowledge,
+    register: WithRegister,
+    knowing: _Tried,
+    found: Sums,
+    looked: _Looked,
+    cells: _Cells | None,
 ) -> _Tried:
     """Return the chances of one who does not know who took part."""
     if looked.rows is not None:
@@ -455,24 +460,24 @@ def _among_population(
     return _Tried(chances, every, estimates)
 
 
-def _attacks(known: Known, looked: _Looked) -> dict[str, Attack]:
-    attacks: dict[str, Attack] = {ALIKE: Alike.of(looked.before, looked.after, known.true)}
+def _attacks(known: IntruderKnowledge, looked: _Looked) -> dict[str, Attack]:
+    attacks: dict[str, Attack] = {ALIKE: AlikeAttack.of(looked.before, looked.after, known.true)}
     wanted = known.attacks()
     if NEAREST in wanted:
         attacks[NEAREST] = _nearest(known, looked, known.categories, known.numbers)
     if TRUE_ALIKE in wanted:
         attacks[TRUE_ALIKE] = _nearest(known, looked, known.true, known.untrue)
     if MIN_CHANGED in wanted:
-        codes = Alike.of(looked.before, looked.after, known.true)
+        codes = AlikeAttack.of(looked.before, looked.after, known.true)
         changed = tuple(known.changed(codes.before, codes.own))
         attacks[MIN_CHANGED] = FewestChanged(codes.coder, codes.before, codes.own, changed)
     if GOWER in wanted:
         places = {name: Places.of(known.seen[name]) for name in known.keys}
-        attacks[GOWER] = Gower.of(looked.before, looked.after, places)
+        attacks[GOWER] = GowerAttack.of(looked.before, looked.after, places)
     return attacks
 
 
-def _nearest(known: Known, looked: _Looked, agreeing: list[str], numbers: list[str]) -> Nearest:
+def _nearest(known: IntruderKnowledge, looked: _Looked, agreeing: list[str], numbers: list[str]) -> NearestAttack:
     """Look for the nearest, on the scale of the original's means and standard deviations over all records."""
     mean, spread = np.empty(len(numbers)), np.empty(len(numbers))
     ends: list[list[tuple[float, float, bool]]] = [[], []]
@@ -487,7 +492,7 @@ def _nearest(known: Known, looked: _Looked, agreeing: list[str], numbers: list[s
             low, high = (float((end[0] - mean[place]) / scale) for end in (found.low, found.high))
             side.append((low, high, bool(found.present[0] < len(seen.original))))
     here, there = (Ends(*(np.array(column) for column in zip(*side, strict=True))) for side in ends)
-    return Nearest.of(looked.before, looked.after, agreeing, numbers, (mean, spread), Space.between(here, there))
+    return NearestAttack.of(looked.before, looked.after, agreeing, numbers, (mean, spread), Space.between(here, there))
 
 
 def _moments(column: NDArray[Any]) -> Moments:
@@ -505,7 +510,7 @@ def _through(pair: Pair, search: Search, *, weighted: bool) -> Any:
     return (half or pair.protected).total(search)
 
 
-def _cells(known: Known, weights: Floats | None) -> _Cells | None:
+def _cells(known: IntruderKnowledge, weights: Floats | None) -> _Cells | None:
     """Count the combinations of the keys in which records must agree; None: there are too many."""
     values: list[Floats | None] = []
     for name in known.true:
@@ -543,7 +548,7 @@ def _different(*columns: NDArray[Any]) -> Floats:
     return found
 
 
-def _drawn(known: Known, sample: Sample, homes: Half | None) -> _Looked:
+def _drawn(known: IntruderKnowledge, sample: Sample, homes: Half | None) -> _Looked:
     """Take the records of the sample, and those who live with them."""
     rows, times, unit = sample.rows, None, None
     if homes is not None:

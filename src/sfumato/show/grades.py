@@ -35,7 +35,7 @@ WORST = 20  # pairs listed
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedVariable:
     """A variable with its grade and what led to it."""
 
     variable: ReleasedVariable
@@ -77,7 +77,7 @@ class Graded:
 
 def graded(
     variables: Sequence[ReleasedVariable], found: Mapping[str, VariableUtility], pairs: Sequence[PairUtility]
-) -> tuple[Graded, ...]:
+) -> tuple[GradedVariable, ...]:
     """Grade every variable; a pair that changed counts against the one of the two that has more of them."""
     known = {v.name: v for v in variables}
     there = [pair for pair in pairs if pair.first in known and pair.second in known]
@@ -145,7 +145,7 @@ def _grade(
     alone: bool,
     associations: tuple[str, ...],
     partners: tuple[str, ...],
-) -> Graded:
+) -> GradedVariable:
     distance = 0.0 if variable.same else found.distance if found is not None else None
     lost = variable.missing - variable.missing_before
     gaps = lost >= MUCH or (variable.missing == 1 and variable.missing_before < 1)
@@ -162,7 +162,7 @@ def _grade(
         grade = "with care"
     elif distance is None:
         grade = "not compared"
-    return Graded(
+    return GradedVariable(
         variable,
         grade,
         distribution=apart,

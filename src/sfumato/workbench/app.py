@@ -17,10 +17,10 @@ from starlette.routing import Mount, Route
 from sfumato.errors import SfumatoError
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.guard import Guard, Sessions
-from sfumato.workbench.journal import Now, Stale
+from sfumato.workbench.journal import CurrentDraft, Stale
 from sfumato.workbench.pages import Page, page_of, render, static
 from sfumato.workbench.screens import OPEN, screen_of, screens
-from sfumato.workbench.screens.screen import Done, Form, Refused, Screen
+from sfumato.workbench.screens.screen import ActionResult, Form, Refused, Screen
 from sfumato.workbench.uploads import MAX_UPLOAD_BYTES, plain_name, received
 
 # Files of the project's folder that a page leads to: reports, plots, the release, the scripts
@@ -156,7 +156,7 @@ class Pages:
 
         return await run_in_threadpool(carry_out)
 
-    def _apply(self, done: Done, screen: Screen, revision: int, once: str) -> None:
+    def _apply(self, done: ActionResult, screen: Screen, revision: int, once: str) -> None:
         if done.make is not None:
             self.desk.change(done.make, screen=screen.slug, what=done.what, revision=revision, once=once)
         elif done.what:
@@ -191,7 +191,7 @@ class Pages:
         """Tell the revision that holds and what is running, so that no tab shows an old state for long."""
 
         def told() -> Mapping[str, Any]:
-            now: Now = self.desk.now()
+            now: CurrentDraft = self.desk.now()
             return {"revision": now.revision, "job": self.desk.jobs.plain()}
 
         return JSONResponse(await run_in_threadpool(told))

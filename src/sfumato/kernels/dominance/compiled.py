@@ -33,7 +33,7 @@ class Rows(NamedTuple):
     sums: Floats
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Where one thread works."""
 
     entries: Ranks
@@ -105,8 +105,8 @@ def _add_within(rows: Rows, entries: Ranks) -> None:
 
 
 @compiled
-def _room(n: int, columns: int) -> Room:
-    return Room(
+def _room(n: int, columns: int) -> Workspace:
+    return Workspace(
         np.empty(n * max(columns, 1), dtype=np.int32),
         np.empty(n, dtype=np.int32),
         np.empty((4, n), dtype=np.int32),
@@ -115,7 +115,7 @@ def _room(n: int, columns: int) -> Room:
 
 
 @compiled
-def _add(rows: Rows, room: Room, n: int, columns: int) -> None:
+def _add(rows: Rows, room: Workspace, n: int, columns: int) -> None:
     """Add to each entry asked the weights of those counted, no later in order and no larger in the first ``columns``.
 
     The entries are the first n of the room, in lexicographic order. Problems wait on a stack, since numba cannot keep
@@ -212,7 +212,7 @@ def _add_pairs(rows: Rows, entries: Ranks, begin: int, end: int, columns: int) -
 
 
 @compiled
-def _add_last(rows: Rows, room: Room, begin: int, end: int, columns: int, lowest: int, highest: int) -> None:
+def _add_last(rows: Rows, room: Workspace, begin: int, end: int, columns: int, lowest: int, highest: int) -> None:
     """Add with one column left, or none: the figures are brought together once, then move along with the entries."""
     keys, figures = room.keys, room.figures
     n = 0

@@ -51,7 +51,7 @@ DISTURBANCES = 8_000  # divided by the sets of keys: each costs as much time as 
 _ALIKE = 4  # of identical records, so many times k take part; the others stay as they are
 
 
-class Shared(NamedTuple):
+class SharedKeys(NamedTuple):
     """Keys that are known together, by their places, and how many records must agree in every ``subsets`` of them."""
 
     keys: tuple[int, ...]
@@ -73,7 +73,7 @@ class Homes(NamedTuple):
     shared: Flags
 
 
-class Standing(NamedTuple):
+class RowCounts(NamedTuple):
     """How many records each row of the codes stands for, and which rows are single records, in their order."""
 
     counts: NDArray[np.int64]
@@ -94,7 +94,7 @@ class Search:
     def __init__(
         self,
         codes: Codes,
-        sets: Sequence[Shared],
+        sets: Sequence[SharedKeys],
         costs: Floats,
         preference: Sequence[int],
         bound: RiskBound | None = None,
@@ -111,7 +111,7 @@ class Search:
             self._judge(one, bound, part if homes and homes.shared[list(one.keys)].all() else None) for one in sets
         ]
 
-    def _judge(self, one: Shared, bound: RiskBound | None, part: Floats | None) -> "_Judge":
+    def _judge(self, one: SharedKeys, bound: RiskBound | None, part: Floats | None) -> "_Judge":
         """Return who judges a set of keys; ``part`` is what a record counts, where it is not one."""
         number = len(self.sizes)
         sizes = self.sizes if part is None else class_sums(self.class_of, part, number)
@@ -187,7 +187,12 @@ class _Judge:
     """Which rows may show a set of keys, as far as one set of keys that are known together is concerned."""
 
     def __init__(
-        self, rows: Codes, sizes: NDArray[np.int64] | Floats, shared: Shared, units: Floats | None, risk: float | None
+        self,
+        rows: Codes,
+        sizes: NDArray[np.int64] | Floats,
+        shared: SharedKeys,
+        units: Floats | None,
+        risk: float | None,
     ) -> None:
         self.rows, self.sizes, self.units, self.risk = rows, sizes, units, risk
         self.k, self.subsets = shared.k, shared.subsets
@@ -385,13 +390,13 @@ class Answer:
 
 def cheapest_shown(
     codes: Codes,
-    sets: Sequence[Shared],
+    sets: Sequence[SharedKeys],
     costs: NDArray[np.float64],
     preference: Sequence[int],
     bound: RiskBound | None = None,
     limits: Mapping[int, int] | None = None,
     homes: Homes | None = None,
-    standing: Standing | None = None,
+    standing: RowCounts | None = None,
 ) -> Answer:
     """Return which values each record may go on showing, so that the others cost least; see :class:`Search`.
 
@@ -414,13 +419,13 @@ def cheapest_shown(
 def _with(
     answer: Answer,
     codes: Codes,
-    sets: Sequence[Shared],
+    sets: Sequence[SharedKeys],
     costs: NDArray[np.float64],
     preference: Sequence[int],
     bound: RiskBound | None,
     limits: dict[int, int],
     homes: Homes | None,
-    standing: Standing | None,
+    standing: RowCounts | None,
 ) -> Answer:
     """Return the answer with what these sets ask for as well; what it takes is taken off the limits."""
     keys = sorted({key for one in sets for key in one.keys})
@@ -447,13 +452,13 @@ def _with(
     return Answer(shown, told, answer.exact)
 
 
-def _widest(one: Shared) -> tuple[int, int]:
+def _widest(one: SharedKeys) -> tuple[int, int]:
     return -len(one.keys), -one.k
 
 
-def _connected(sets: Sequence[Shared]) -> list[list[Shared]]:
+def _connected(sets: Sequence[SharedKeys]) -> list[list[SharedKeys]]:
     """Part the sets so that two which have a key in common are in one part."""
-    parts: list[list[Shared]] = []
+    parts: list[list[SharedKeys]] = []
     for one in sets:
         touching = [part for part in parts if any(set(one.keys) & set(other.keys) for other in part)]
         parts = [part for part in parts if part not in touching]
@@ -461,11 +466,11 @@ def _connected(sets: Sequence[Shared]) -> list[list[Shared]]:
     return parts
 
 
-def _single(records: int) -> Standing:
-    return Standing(np.ones(records, dtype=np.int64), np.ones(records, dtype=bool))
+def _single(records: int) -> RowCounts:
+    return RowCounts(np.ones(records, dtype=np.int64), np.ones(records, dtype=bool))
 
 
-def _limited(search: Search, limits: Mapping[int, int], standing: Standing) -> tuple[Flags, dict[int | None, int]]:
+def _limited(search: Search, limits: Mapping[int, int], standing: RowCounts) -> tuple[Flags, dict[int | None, int]]:
     """Return what each record shows with no more values of the limited keys suppressed, and where that failed."""
     counts, told = standing
     keys = search.rows.shape[1]

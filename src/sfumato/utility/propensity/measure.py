@@ -35,7 +35,7 @@ DEFAULT_SIZES = TreeSizes()
 
 
 @dataclass(frozen=True)
-class Sorted:
+class SortedColumns:
     """The columns of the pooled records as splitting needs them; sorted once for any number of trees."""
 
     rows: Codes  # the records in ascending order of each number column
@@ -53,7 +53,7 @@ class Tree(NamedTuple):
     by_variable: dict[str, float]
 
 
-def sort_columns(pooled: Pooled) -> Sorted:
+def sort_columns(pooled: Pooled) -> SortedColumns:
     """Sort every number column; a table of none gets one that is constant, to hold the list of the records."""
     columns = [number.values for number in pooled.numbers] or [np.zeros(len(pooled))]
     rows = np.empty((len(columns), len(pooled)), dtype=np.int32)
@@ -67,11 +67,16 @@ def sort_columns(pooled: Pooled) -> Sorted:
         codes[j] = category.codes
     counts = np.array([category.count for category in pooled.categories], dtype=np.int64)
     numbers = tuple(number.variable for number in pooled.numbers) or ("",)
-    return Sorted(rows, ranks, codes, counts, (*numbers, *(category.variable for category in pooled.categories)))
+    return SortedColumns(rows, ranks, codes, counts, (*numbers, *(category.variable for category in pooled.categories)))
 
 
 def fit_tree(
-    columns: Sorted, protected: Flags, weights: Floats, cp: float, lack: LackOfFit, sizes: TreeSizes = DEFAULT_SIZES
+    columns: SortedColumns,
+    protected: Flags,
+    weights: Floats,
+    cp: float,
+    lack: LackOfFit,
+    sizes: TreeSizes = DEFAULT_SIZES,
 ) -> Tree:
     """Grow a tree by Gini impurity; collapse what lowers the lack of fit by less than cp of the root's per split."""
     signed = np.where(protected, weights, -weights)
@@ -85,7 +90,7 @@ def fit_tree(
 
 def trees_by_lot(
     pooled: Pooled,
-    columns: Sorted,
+    columns: SortedColumns,
     cp: float,
     lack: LackOfFit,
     draws: int,

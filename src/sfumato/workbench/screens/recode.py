@@ -25,7 +25,7 @@ from sfumato.show.wording import number
 from sfumato.workbench.commands import read_call, recoded_first, recodings_of, sweep_words
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen, place_of
+from sfumato.workbench.screens.screen import ActionResult, Form, Refused, SameCommand, Screen, place_of
 from sfumato.workbench.screens.variables import Bars, bars_of, drawn
 from sfumato.workbench.tries import live_of, still_known
 from sfumato.workbench.uploads import RESERVED_NAMES, inside
@@ -318,7 +318,7 @@ MAX_NAME_LENGTH = 200  # characters of a group's name
 MAX_CUTS = 200
 
 
-def merge(desk: Desk, draft: Draft, form: Form) -> Done:
+def merge(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Put the ticked categories and groups together under a name."""
     variable, recodings = _asked(desk, draft, form, quantity=False), recodings_of(draft)
     names = group_names(variable, recodings[variable.name])
@@ -334,7 +334,7 @@ def merge(desk: Desk, draft: Draft, form: Form) -> Done:
     return _kept(desk, draft, variable, "into", lambda: recodings.merged(variable, ticked, into))
 
 
-def split(desk: Desk, draft: Draft, form: Form) -> Done:
+def split(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Take a group apart again."""
     variable, recodings = _asked(desk, draft, form, quantity=False), recodings_of(draft)
     names = group_names(variable, recodings[variable.name])
@@ -344,7 +344,7 @@ def split(desk: Desk, draft: Draft, form: Form) -> Done:
     return _kept(desk, draft, variable, "into", lambda: recodings.split(variable.name, names[places[0]]))
 
 
-def rare(desk: Desk, draft: Draft, form: Form) -> Done:
+def rare(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Put all categories that are rare into one."""
     variable, share = _asked(desk, draft, form, quantity=False), form.number("rare", least=0, most=100) / 100
     if not share:
@@ -352,7 +352,7 @@ def rare(desk: Desk, draft: Draft, form: Form) -> Done:
     return _kept(desk, draft, variable, "rare", lambda: recodings_of(draft).with_rare(variable.name, share))
 
 
-def cuts(desk: Desk, draft: Draft, form: Form) -> Done:
+def cuts(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Cut a number or a date at the points that are typed; at none, leave it as it is."""
     variable = _asked(desk, draft, form, quantity=True)
     points = _points(variable, form.text("cuts"))
@@ -363,7 +363,7 @@ def cuts(desk: Desk, draft: Draft, form: Form) -> Done:
     return _kept(desk, draft, variable, "cuts", lambda: recodings_of(draft).with_cuts(variable.name, points))
 
 
-def width(desk: Desk, draft: Draft, form: Form) -> Done:
+def width(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Put a number into classes of one width, or a date into spans of the calendar."""
     variable = _asked(desk, draft, form, quantity=True)
     said: Any = form.text("width") if variable.kind == "date" else _whole(form.number("width"))
@@ -376,7 +376,7 @@ def width(desk: Desk, draft: Draft, form: Form) -> Done:
     return _kept(desk, draft, variable, "width", lambda: recodings_of(draft).with_width(variable.name, said))
 
 
-def limits(desk: Desk, draft: Draft, form: Form) -> Done:
+def limits(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Replace what lies beyond limits by them: at stated values, or at a share of the records."""
     variable, recodings = _asked(desk, draft, form, quantity=True), recodings_of(draft)
     bottom, top, share = (form.text(word) for word in ("bottom", "top", "share"))
@@ -401,14 +401,14 @@ def limits(desk: Desk, draft: Draft, form: Form) -> Done:
     return _kept(desk, draft, variable, "top", lambda: recodings.with_limits(variable.name, **ends_said))
 
 
-def level(desk: Desk, draft: Draft, form: Form) -> Done:
+def level(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Put a variable at a level of its hierarchy."""
     variable = _asked(desk, draft, form)
     chosen = form.whole("level", least=0, most=1000)
     return _kept(desk, draft, variable, "level", lambda: recodings_of(draft).with_level(variable.name, chosen))
 
 
-def attach(desk: Desk, draft: Draft, form: Form) -> Done:
+def attach(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Take the hierarchy of a variable from a file of the folder, and its first level."""
     variable, name = _asked(desk, draft, form), form.text("name")
     if not name:
@@ -420,7 +420,7 @@ def attach(desk: Desk, draft: Draft, form: Form) -> Done:
     return _hierarchy(desk, draft, variable, hierarchy, f"hierarchy of {variable.name} from {name}")
 
 
-def build(desk: Desk, draft: Draft, form: Form) -> Done:
+def build(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Make the hierarchy that suits a variable, and take its first level."""
     variable = _asked(desk, draft, form)
     found = proposal(desk, draft, variable.name)
@@ -431,7 +431,7 @@ def build(desk: Desk, draft: Draft, form: Form) -> Done:
     )
 
 
-def detach(desk: Desk, draft: Draft, form: Form) -> Done:
+def detach(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Forget the hierarchy of a variable."""
     variable, recodings = _asked(desk, draft, form), recodings_of(draft)
     said = recodings[variable.name]
@@ -439,14 +439,14 @@ def detach(desk: Desk, draft: Draft, form: Form) -> Done:
     stated = desk.stated(draft)
     text = desk.restated(stated.replace(replace(stated[variable.name], hierarchy=None)))
     changes = {"schema": text, "recodings": written(left)}
-    return Done(lambda old: old.but(**changes), f"forgot the hierarchy of {variable.name}")
+    return ActionResult(lambda old: old.but(**changes), f"forgot the hierarchy of {variable.name}")
 
 
-def leave(desk: Desk, draft: Draft, form: Form) -> Done:
+def leave(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Leave a variable as it is."""
     variable = _asked(desk, draft, form)
     text = written(recodings_of(draft).without(variable.name))
-    return Done(lambda old: old.but(recodings=text), f"{variable.name} stays as it is")
+    return ActionResult(lambda old: old.but(recodings=text), f"{variable.name} stays as it is")
 
 
 def written(recodings: Recodings) -> str:
@@ -467,7 +467,7 @@ def _asked(desk: Desk, draft: Draft, form: Form, *, quantity: bool | None = None
     return variable
 
 
-def _kept(desk: Desk, draft: Draft, variable: Variable, field: str, make: Callable[[], Recodings]) -> Done:
+def _kept(desk: Desk, draft: Draft, variable: Variable, field: str, make: Callable[[], Recodings]) -> ActionResult:
     """Take over recodings after seeing that what they say of a variable fits the table."""
     try:
         recodings = make()
@@ -481,10 +481,10 @@ def _kept(desk: Desk, draft: Draft, variable: Variable, field: str, make: Callab
     said = recodings[variable.name]
     text = written(recodings)
     what = f"{variable.name}: {told(said) if said is not None else 'as it is'}"
-    return Done(lambda old: old.but(recodings=text), what)
+    return ActionResult(lambda old: old.but(recodings=text), what)
 
 
-def _hierarchy(desk: Desk, draft: Draft, variable: Variable, hierarchy: Hierarchy, what: str) -> Done:
+def _hierarchy(desk: Desk, draft: Draft, variable: Variable, hierarchy: Hierarchy, what: str) -> ActionResult:
     """Say in the schema what the values of a variable are part of, and recode it to the first level."""
     try:
         hierarchy.at(variable, desk.table(draft).columns[variable.name], 1)
@@ -499,7 +499,7 @@ def _hierarchy(desk: Desk, draft: Draft, variable: Variable, hierarchy: Hierarch
         "schema": desk.restated(schema),
         "recodings": written(recodings_of(draft).with_level(variable.name, 1)),
     }
-    return Done(lambda old: old.but(**changes), f"{what}; level 1")
+    return ActionResult(lambda old: old.but(**changes), f"{what}; level 1")
 
 
 def _joined(variable: Variable, names: list[str]) -> str:
@@ -569,7 +569,7 @@ def _whole(value: float) -> int | float:
     return int(value) if value == int(value) and abs(value) < 2**53 else value
 
 
-ACTIONS: Mapping[str, Callable[[Desk, Draft, Form], Done]] = {
+ACTIONS: Mapping[str, Callable[[Desk, Draft, Form], ActionResult]] = {
     "merge": merge,
     "split": split,
     "rare": rare,
@@ -664,19 +664,21 @@ def _saves(live: Live, schema: Schema, recodings: Recodings) -> dict[str, int]:
     return saved
 
 
-def same(desk: Desk, draft: Draft) -> Same | None:
+def same(desk: Desk, draft: Draft) -> SameCommand | None:
     """Say how the recodings are done elsewhere."""
     first = recoded_first(draft)
     if first is None:  # the whole draft: without its bounds a sweep into this folder would take a release away
         words = ["sfumato", *sweep_words(desk, draft)]
-        return Same(f"{shlex.join(words)}    # nothing is recoded yet", f"import sfumato\n\ndata = {read_call(draft)}")
+        return SameCommand(
+            f"{shlex.join(words)}    # nothing is recoded yet", f"import sfumato\n\ndata = {read_call(draft)}"
+        )
     words = ["sfumato", *sweep_words(desk, draft)]
     used = [name for name in ("GlobalRecoding", "TopBottomCoding", "VariableRemoval") if f"{name}(" in repr(first)]
     code = (
         f"import sfumato\nfrom sfumato import {', '.join(used)}\n\n"
         f"data = {read_call(draft)}\nmethod = {first!r}\nrecoded = method.protect(data)"
     )
-    return Same(shlex.join(words), code)
+    return SameCommand(shlex.join(words), code)
 
 
 SCREEN = Screen(

@@ -14,7 +14,7 @@ from sfumato.errors import SfumatoError
 from sfumato.workbench.commands import read_call, reading, recodings_of
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen, place_of
+from sfumato.workbench.screens.screen import ActionResult, Form, Refused, SameCommand, Screen, place_of
 from sfumato.workbench.tries import live_of, still_known
 
 # Intruders to begin with: who they are, and which variables of a table they are likely to know
@@ -117,7 +117,7 @@ MAX_INTRUDERS = 30  # intruders
 SEARCHING = "all of a register"  # who knows all keys of everybody, but not who took part
 
 
-def add(desk: Desk, draft: Draft, form: Form) -> Done:
+def add(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Add an intruder: one of the presets, or the one who knows all keys, to be changed."""
     schema = desk.table(draft).schema
     there = desk.stated(draft).scenarios
@@ -145,7 +145,7 @@ def _countable(live: Live, scenario: Scenario | None) -> Scenario | None:
     return scenario.only(name for name in scenario.keys if name not in counts.left_out)
 
 
-def keep(desk: Desk, draft: Draft, form: Form) -> Done:
+def keep(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Take over what is ticked and typed of one intruder."""
     there = desk.stated(draft).scenarios
     place = form.whole("place", least=0, most=max(len(there) - 1, 0)) if there else 0
@@ -170,7 +170,7 @@ def keep(desk: Desk, draft: Draft, form: Form) -> Done:
     return _done(desk, draft, changed, _told(old, new), goto=f"scenarios?at={place}{before}")
 
 
-def duplicate(desk: Desk, draft: Draft, form: Form) -> Done:
+def duplicate(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Add a copy of an intruder."""
     there = desk.stated(draft).scenarios
     place = form.whole("place", least=0, most=max(len(there) - 1, 0))
@@ -181,7 +181,7 @@ def duplicate(desk: Desk, draft: Draft, form: Form) -> Done:
     return _done(desk, draft, changed, f"copied the intruder {there[place].name}", goto=f"scenarios?at={place + 1}")
 
 
-def remove(desk: Desk, draft: Draft, form: Form) -> Done:
+def remove(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Remove an intruder."""
     there = desk.stated(draft).scenarios
     place = form.whole("place", least=0, most=max(len(there) - 1, 0))
@@ -252,13 +252,13 @@ def _told(old: Scenario, new: Scenario) -> str:
     return f"{new.name}: {'; '.join(said) or 'as it was'}"
 
 
-def _done(desk: Desk, draft: Draft, scenarios: tuple[Scenario, ...], what: str, *, goto: str) -> Done:
+def _done(desk: Desk, draft: Draft, scenarios: tuple[Scenario, ...], what: str, *, goto: str) -> ActionResult:
     stated: Schema = desk.stated(draft)
     text = desk.restated(replace(stated, scenarios=scenarios)) if scenarios != stated.scenarios else draft.schema
-    return Done(lambda old: old.but(schema=text), what, goto=goto)
+    return ActionResult(lambda old: old.but(schema=text), what, goto=goto)
 
 
-ACTIONS: Mapping[str, Callable[[Desk, Draft, Form], Done]] = {
+ACTIONS: Mapping[str, Callable[[Desk, Draft, Form], ActionResult]] = {
     "add": add,
     "keep": keep,
     "duplicate": duplicate,
@@ -421,7 +421,7 @@ def _listed(schema: Schema, names: tuple[str, ...]) -> str:
     return ", ".join(schema[name].title for name in names)
 
 
-def same(desk: Desk, draft: Draft) -> Same | None:
+def same(desk: Desk, draft: Draft) -> SameCommand | None:
     """Say how scenarios are written and looked at elsewhere."""
     command = shlex.join(["sfumato", "inspect", *reading(draft), "--schema", SCHEMA, "--risk"])
     code = ["import dataclasses", "", "import sfumato", "from sfumato.compare.live import Live", ""]
@@ -438,7 +438,7 @@ def same(desk: Desk, draft: Draft) -> Same | None:
         code = code[2:]
         code.append("scenarios = data.schema.intruders()")
     code += ["live = Live(data)", "for scenario in scenarios:", "    print(live.counts(scenario))"]
-    return Same(command, "\n".join(code))
+    return SameCommand(command, "\n".join(code))
 
 
 SCREEN = Screen(
