@@ -57,7 +57,7 @@ KINDS = {  # what is masked if no variable is named
     frozenset(["numeric", "date"]): "all numbers and dates",
     frozenset(["numeric", "ordinal", "date"]): "all numbers, dates and ordered categories",
 }
-LONGEST = 40  # characters of a short name
+MAX_NAME_LENGTH = 40  # characters of a short name
 DETAIL = 16  # characters of a parameter in it
 CENTURY = 36_525  # days that a date is taken to run over, where recodings are put in order
 FINEST = 1000  # categories that a variable which is not recoded is taken to have, where recodings are put in order
@@ -439,7 +439,7 @@ def short_names(methods: Mapping[str, Method | None]) -> dict[str, str]:
     """
     made = {label: method for label, method in methods.items() if method is not None}
     told = {label: repr(method) for label, method in made.items()}
-    long = {label: method for label, method in made.items() if len(told[label]) > LONGEST}
+    long = {label: method for label, method in made.items() if len(told[label]) > MAX_NAME_LENGTH}
     told |= _described(long)
     taken = {label for label in methods if label not in made}
     same: dict[str, list[str]] = {}
@@ -461,9 +461,9 @@ def _described(methods: Mapping[str, Method]) -> dict[str, str]:
     for worded in _wordings(list(phrases.values())):
         joined = {label: " · ".join(filter(None, map(worded, several))) for label, several in phrases.items()}
         told |= {label: name for label, name in joined.items() if name}
-        if all(len(name) <= LONGEST for name in told.values()):
+        if all(len(name) <= MAX_NAME_LENGTH for name in told.values()):
             break
-    return {label: _cut(name, LONGEST) for label, name in told.items()}
+    return {label: _cut(name, MAX_NAME_LENGTH) for label, name in told.items()}
 
 
 def _wordings(names: Sequence[Sequence[Phrase]]) -> Iterator[Callable[[Phrase], str]]:
@@ -472,7 +472,7 @@ def _wordings(names: Sequence[Sequence[Phrase]]) -> Iterator[Callable[[Phrase], 
     values: dict[str, set[str]] = {}
     places: dict[str, int] = {}  # of the steps of names that are too long
     for several in names:
-        too_long = len(" · ".join(map(_worded, several))) > LONGEST
+        too_long = len(" · ".join(map(_worded, several))) > MAX_NAME_LENGTH
         for place, one in enumerate(several):
             values.setdefault(one.brief, set()).add(one.detail)
             if too_long and one.brief and one.detail:
@@ -500,11 +500,11 @@ def _told_apart(name: str, methods: Mapping[str, Method], taken: set[str]) -> di
     added = _differences(list(methods.values()))
     told = {}
     for place, label in enumerate(methods):
-        told[label] = _cut(name, LONGEST - len(added[place])) + added[place]
+        told[label] = _cut(name, MAX_NAME_LENGTH - len(added[place])) + added[place]
         number = 1
         while told[label] in taken:
             number += 1
-            told[label] = _cut(name, LONGEST - len(f" ({number})")) + f" ({number})"
+            told[label] = _cut(name, MAX_NAME_LENGTH - len(f" ({number})")) + f" ({number})"
         taken.add(told[label])
     return told
 

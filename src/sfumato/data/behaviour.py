@@ -18,7 +18,7 @@ LARGEST = 12  # mean number of members from which on a group is no household
 BY_CHANCE = 0.7  # of pairs of records that agree in a variable: beyond it, agreeing says nothing of the group
 ACCIDENT = 0.002  # chance below which a round total is no accident
 LOOK = 2_000  # records that mostly suffice to see that something does not hold for all
-GLANCE, FEWEST = 64, 8  # pairs of records that mostly suffice to see it of most columns at once
+PAIRS_AT_A_GLANCE, MIN_PAIRS = 64, 8  # pairs of records that mostly suffice to see it of most columns at once
 MAX_CELLS = 20_000_000  # held side by side for that
 
 
@@ -99,7 +99,7 @@ class _Columns:
         """Name the others in which records of one group always agree, though records agree seldom by chance."""
         order = rows[np.argsort(group[rows], kind="stable")]
         order = order[order < self.records]
-        glance = min(GLANCE, max(FEWEST, MAX_CELLS // (len(self.names) + 1) ** 2 * GLANCE))
+        glance = min(PAIRS_AT_A_GLANCE, max(MIN_PAIRS, MAX_CELLS // (len(self.names) + 1) ** 2 * PAIRS_AT_A_GLANCE))
         pairs = np.flatnonzero(np.diff(group[order]) == 0)[:glance]
         differ = (self.first[order[pairs]] != self.first[order[pairs + 1]]).any(axis=0)
         left = (self.names[place] for place in np.flatnonzero(~differ))

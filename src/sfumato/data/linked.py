@@ -446,14 +446,14 @@ def _alike(one: Microdata, other: Microdata, name: str) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class _Done:
+class _SourceOutcome:
     """What became of a source: the records that lost their value, and what the values are that are left."""
 
     fate: Fate
     hidden: Mask
 
 
-def _done(original: Microdata, protected: Microdata, name: str) -> _Done:
+def _done(original: Microdata, protected: Microdata, name: str) -> _SourceOutcome:
     before, after = original.schema[name], protected.schema[name]
     missing = protected.missing(name)
     perturbed = after.treatment.perturbed and not before.treatment.perturbed
@@ -462,7 +462,7 @@ def _done(original: Microdata, protected: Microdata, name: str) -> _Done:
         bare = (replace(variable.treatment, suppressed=0) for variable in (before, after))
         coarser = before.kind != after.kind or len(set(bare)) > 1
         fate: Fate = "changed" if perturbed else "coarser" if coarser else "kept"
-        return _Done(fate, missing if lost else np.zeros(len(missing), dtype=bool))
+        return _SourceOutcome(fate, missing if lost else np.zeros(len(missing), dtype=bool))
     there = ~missing
     filled = bool((there & original.missing(name)).any())
     x, y = _comparable(original, protected, name)
@@ -470,7 +470,7 @@ def _done(original: Microdata, protected: Microdata, name: str) -> _Done:
         fate = "kept"
     else:
         fate = "changed" if perturbed or filled or not _function(x[there], y[there]) else "coarser"
-    return _Done(fate, missing & ~original.missing(name))
+    return _SourceOutcome(fate, missing & ~original.missing(name))
 
 
 def _paired(original: Microdata, protected: Microdata) -> bool:

@@ -31,13 +31,13 @@ from sfumato.pair.half import Half
 from sfumato.pair.masking import Masking, rounded
 from sfumato.pair.numbers_on_disk import FileOfNumbers, InFile, in_file, read_numbers, write_numbers
 from sfumato.pair.sorting import Runs, by_record
-from sfumato.pair.statistics import Room, Sums
+from sfumato.pair.statistics import Sums, Workspace
 
 Integers = NDArray[np.int64]
 # masks one block, given its number and its records
 Mask = Callable[[int, Microdata], Microdata]
 # what all blocks say of a variable, what their codes become (None: it has none), and where those of each block begin
-Known = tuple[Variable, Integers | None, Integers]
+BlockVariable = tuple[Variable, Integers | None, Integers]
 Floats = NDArray[np.float64]
 
 MAX_NOTES = 6  # of single blocks
@@ -272,14 +272,14 @@ class _Result:
     batches: Sequence[Batch]
     counts: Integers
 
-    def _agreed(self) -> dict[str, Known]:
+    def _agreed(self) -> dict[str, BlockVariable]:
         """Return what is known of each variable, in the order in which the blocks have them."""
         first = self.found[0].schema.names
         for one in self.found[1:]:
             if one.schema.names != first:
                 odd = sorted(set(one.schema.names) ^ set(first))
                 raise NotApplicable(f"the blocks came back with other variables: {', '.join(odd)} is not in all")
-        known: dict[str, Known] = {}
+        known: dict[str, BlockVariable] = {}
         for name in first:
             before = next((variable for variable in self.inner if variable.name == name), None)
             each = [one.schema[name] for one in self.found]
@@ -314,7 +314,7 @@ class _Result:
         schema = self.half.schema.replace(*(variable for variable, _, _ in known.values()))
         return BlocksMasked(schema, {name: written[name].done() for name in known if name in written}, "")
 
-    def _by_record(self, known: Mapping[str, Known]) -> Iterator[tuple[int, str, Column]]:
+    def _by_record(self, known: Mapping[str, BlockVariable]) -> Iterator[tuple[int, str, Column]]:
         """Yield the number of each part with each of its variables, the records where they stood."""
         done = np.zeros(len(self.batches), dtype=np.int64)
         first = 0
@@ -357,7 +357,7 @@ class _Result:
         schema = replace(kept, variables=tuple(variables), **special)
         return BlocksMade(schema, files, "", total)
 
-    def _in_blocks(self, place: int, known: Known, sizes: Integers) -> Iterator[Column]:
+    def _in_blocks(self, place: int, known: BlockVariable, sizes: Integers) -> Iterator[Column]:
         variable, flat, begin = known
         ends = np.searchsorted(self.batch_of, np.arange(len(self.batches) + 1))  # neighbours are in one batch
         for batch, start, end in zip(self.batches, ends, ends[1:], strict=False):
@@ -485,7 +485,7 @@ def blocks_along(half: Half, names: tuple[str, ...], size: int) -> BlocksAlong:
         blocks[np.argsort(scores, kind="stable")] = np.repeat(np.arange(number), np.diff(starts))
         return BlocksAlong(blocks, np.diff(starts))
     engine = current(records)
-    room, what = Room(engine.memory, lambda: engine.folder), "blocks of records"
+    room, what = Workspace(engine.memory, lambda: engine.folder), "blocks of records"
     runs, first = Runs(room, what, records, np.int64), 0
     for scores in half.numbered(lambda part, _: axis.scores(part)):
         runs.add(scores, np.arange(first, first + len(scores)))

@@ -21,7 +21,7 @@ from sfumato.data.parts import TableInParts
 from sfumato.data.schema import Category, Schema, Variable
 from sfumato.engine import current
 from sfumato.errors import DataError, FileError, NotApplicable
-from sfumato.pair.statistics import Gathering, KeyClasses, Moments, Room, Statistic, Values, merged
+from sfumato.pair.statistics import Gathering, KeyClasses, Moments, Statistic, Values, Workspace, merged
 
 S = TypeVar("S", bound=Statistic)
 R = TypeVar("R")
@@ -151,10 +151,10 @@ class Half:
         return current(len(self)).folder
 
     @property
-    def room(self) -> Room:
+    def room(self) -> Workspace:
         """The memory there is, and a folder for what would take more."""
         engine = current(len(self))
-        return Room(engine.memory, lambda: engine.folder)
+        return Workspace(engine.memory, lambda: engine.folder)
 
     @property
     def aside(self) -> Path | None:
@@ -342,7 +342,7 @@ def computed(of: Callable[..., S | None], parts: Sequence[tuple[Microdata, ...]]
         return merged(found for found in (of(*part) for part in parts) if found is not None)
     engine = current(sum(len(part) for part, *_ in parts))
     found: Iterator[S] = (one for one in engine.each(of, parts) if one is not None)
-    return merged(found, Room(engine.memory, lambda: engine.folder))
+    return merged(found, Workspace(engine.memory, lambda: engine.folder))
 
 
 def _first_difference(schema: Schema, part: Microdata) -> str:

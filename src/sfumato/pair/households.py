@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedCounts:
     """Counts how often two members of a household in a part have a value, and how often they differ in it.
 
     ``ends`` has the least and the greatest number of a household in the part; ``edges`` says of these two the value of
@@ -249,7 +249,7 @@ def _level(table: TableInParts) -> tuple[str, ...]:
     schema = table.schema
     apart = (schema.household, schema.id)
     open_ = tuple(v.name for v in schema if v.name not in apart and v.level is None)
-    found = Half.of(table).total(Shared(open_))
+    found = Half.of(table).total(SharedCounts(open_))
     shared = {
         name
         for name, together, differ in zip(open_, found["together"], found["differ"], strict=True)
@@ -426,7 +426,7 @@ def shared_by_members(half: Half, names: Iterable[str]) -> bool:
 
 
 def _all_shared(half: Half, names: tuple[str, ...]) -> bool:
-    found = half.total(Shared(names))
+    found = half.total(SharedCounts(names))
     if found["differ"].any():
         return False
     if any(before[1] > after[0] for before, after in pairwise(sorted(found["ends"]))):

@@ -28,7 +28,7 @@ MAX_TABULATED_COMBINATIONS = 2**16
 
 
 @dataclass(frozen=True)
-class Room:
+class Workspace:
     """How much memory a merged statistic may take, and the folder for what is more; it is made when it is asked for."""
 
     memory: int
@@ -58,7 +58,7 @@ class Statistic(ABC):
         return reduce(lambda one, other: one.merge(other), statistics)
 
     @classmethod
-    def gathering(cls, room: Room | None) -> "Gathering[Any]":  # noqa: ARG003 - for classes that go to files
+    def gathering(cls, room: Workspace | None) -> "Gathering[Any]":  # noqa: ARG003 - for classes that go to files
         """Return what merges statistics of this class as they come."""
         return Gathering()
 
@@ -108,7 +108,7 @@ class Gathering(Generic[S]):
         return self._held[0]
 
 
-def merged(statistics: Iterable[S], room: Room | None = None) -> S:
+def merged(statistics: Iterable[S], room: Workspace | None = None) -> S:
     """Merge the statistics of parts, in the order of the parts; what does not fit into the room goes to files."""
     gathering: Gathering[S] | None = None
     for statistic in statistics:
@@ -624,7 +624,7 @@ class KeyClasses(Statistic):
         return cls(found.astype(np.int32, copy=False), sizes, *own)
 
     @classmethod
-    def gathering(cls, room: Room | None) -> Gathering[Any]:
+    def gathering(cls, room: Workspace | None) -> Gathering[Any]:
         """Return what merges classes as they come, in files where there are too many."""
         from sfumato.pair.classes_on_disk import ClassGathering  # which merges what is defined here
 

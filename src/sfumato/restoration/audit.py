@@ -28,7 +28,7 @@ from sfumato.restoration.guess import MIN_IN_BAND, best_guess
 from sfumato.restoration.matching import Matching, match
 from sfumato.restoration.of_parts import SampleDesign, sample_of_both, with_how_drawn
 from sfumato.restoration.releases import Release, columns_beside, releases_beside, together
-from sfumato.restoration.routes import ROUTES, Found, Setting, each
+from sfumato.restoration.routes import ROUTES, RouteResult, Setting, each
 from sfumato.restoration.trials import DEPENDENCE, MAX_TRIED_VALUES, SCREENED, Sample, Target, Trial, judged_by
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def _judged(setting: Setting, matching: Matching, margin: float) -> tuple[Route,
     )
 
 
-def _route(name: Name, found: Found, setting: Setting, matching: Matching, margin: float, alpha: float) -> Route:
+def _route(name: Name, found: RouteResult, setting: Setting, matching: Matching, margin: float, alpha: float) -> Route:
     """Judge a route: its variables, the worst first."""
     if isinstance(found, str):
         return Route(name, untried=found)

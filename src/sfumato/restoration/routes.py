@@ -29,7 +29,7 @@ from sfumato.restoration.trials import EvidenceRules, Target, Trial, best_of, re
 
 Integers = NDArray[np.int64]
 Ranked = tuple[float, tuple[str, ...]]  # a share restored, and the columns that restore it
-Found = list[Trial] | str  # the best trial of each variable, or why there is none
+RouteResult = list[Trial] | str  # the best trial of each variable, or why there is none
 Floats = NDArray[np.float64]
 
 MAX_VALUES_TO_COMBINE = 500  # different values up to which a column is combined with others
@@ -92,7 +92,7 @@ class Setting:
         return [name for name in self.protected.names if name not in apart]
 
 
-def weight(setting: Setting) -> Found:
+def weight(setting: Setting) -> RouteResult:
     """Records with the same weight, or the next lower and higher one."""
     name = setting.original.schema.weight or setting.protected.schema.weight
     if name is None or name not in setting.protected.columns:
@@ -103,7 +103,7 @@ def weight(setting: Setting) -> Found:
     return [tried(target, evidence) for target in setting.targets if target.aim.name != name]
 
 
-def order(setting: Setting) -> Found:
+def order(setting: Setting) -> RouteResult:
     """The records before and after."""
     if len(setting.protected) < 3:
         return "there are fewer than three records"
@@ -111,7 +111,7 @@ def order(setting: Setting) -> Found:
     return [tried(target, held.rows(setting.protected), way) for target in setting.targets]
 
 
-def household(setting: Setting) -> Found:
+def household(setting: Setting) -> RouteResult:
     """The other members of the household, found by its id or without it."""
     found = held.household(setting.original, setting.protected, setting.units)
     if found is None:
@@ -128,7 +128,7 @@ def household(setting: Setting) -> Found:
     ]
 
 
-def ids(setting: Setting) -> Found:
+def ids(setting: Setting) -> RouteResult:
     """The order of ids, and the beginnings of those that are texts."""
     names = held.id_names(setting.original, setting.protected)
     if not names:
@@ -146,7 +146,7 @@ def ids(setting: Setting) -> Found:
     return found or "the ids are all alike"
 
 
-def columns(setting: Setting) -> Found:
+def columns(setting: Setting) -> RouteResult:
     """Every other column by itself: copies, what another column determines, and the order of texts."""
     shared = [*setting.columns, *(one for one, ties in setting.patterns if ties)]
     ordered = [one for one, ties in setting.patterns if not ties]
@@ -161,7 +161,7 @@ def columns(setting: Setting) -> Found:
     return found or "there is no other column that tells records apart"
 
 
-def combinations_of(setting: Setting) -> Found:
+def combinations_of(setting: Setting) -> RouteResult:
     """Two columns together, a third that adds to the best two, and further ones as long as they add."""
     most = max(min(MAX_VALUES_TO_COMBINE, len(setting.protected) // 4), 2)
     few = [one for one in setting.columns if len(np.unique(one.codes)) <= most]
@@ -234,7 +234,7 @@ def joined(*parts: Evidence) -> Evidence:
     return Evidence(tuple(sorted(name for part in parts for name in part.shown)), codes, ordered=False, blank=blank)
 
 
-def sums(setting: Setting) -> Found:
+def sums(setting: Setting) -> RouteResult:
     """Sums, differences, products and quotients of other columns."""
     schema = setting.original.schema
     amounts = schema.analysed("numeric", "date")  # a stay is the difference of two dates
@@ -263,7 +263,7 @@ def _kept(setting: Setting, name: str) -> bool:
     return name in after and after[name].kind == before[name].kind
 
 
-def text(setting: Setting) -> Found:
+def text(setting: Setting) -> RouteResult:
     """What a remark says of its own record: the name of a town, an amount, a day."""
     named = {name: held for name in setting.named if (held := texts_of(setting.protected, name))}
     if not named:
@@ -279,7 +279,7 @@ def text(setting: Setting) -> Found:
     return found or "no text names a value"
 
 
-def beside(setting: Setting) -> Found:
+def beside(setting: Setting) -> RouteResult:
     """The columns of other releases, together with the class that this one publishes."""
     if setting.beside is None:
         return "no other release was given"
@@ -328,7 +328,7 @@ ROUTES: Mapping[Name, Any] = {
 }
 
 
-def each(setting: Setting) -> Iterator[tuple[Name, Found]]:
+def each(setting: Setting) -> Iterator[tuple[Name, RouteResult]]:
     """Yield every route with what it found."""
     for name, route in ROUTES.items():
         yield name, route(setting)

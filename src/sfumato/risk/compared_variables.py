@@ -80,10 +80,10 @@ def _first(codes: Codes) -> list[tuple[int, int]]:
 
 # What an intruder is assumed to know: nested sets of variables, one more with every step
 
-Known = int | tuple[str, ...] | tuple[tuple[str, ...], ...]
+KnownVariables = int | tuple[str, ...] | tuple[tuple[str, ...], ...]
 
 
-def check_known(owner: Measure, known: object) -> Known:
+def check_known(owner: Measure, known: object) -> KnownVariables:
     """Require a number of variables, a list of names (known one after the other), or a list of such lists."""
     if isinstance(known, Integral) and not isinstance(known, bool) and int(known) >= 1:
         return int(known)
@@ -102,7 +102,9 @@ def check_known(owner: Measure, known: object) -> Known:
     )
 
 
-def known_sets(measure: Measure, known: Known, schema: Schema, shared: tuple[str, ...]) -> list[tuple[str, ...]]:
+def known_sets(
+    measure: Measure, known: KnownVariables, schema: Schema, shared: tuple[str, ...]
+) -> list[tuple[str, ...]]:
     """Spell out the sets of variables an intruder knows.
 
     A number stands for the first 1, 2, ... of the variables chosen: those the measure was told, else the keys of the

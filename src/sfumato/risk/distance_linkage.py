@@ -24,7 +24,7 @@ from sfumato.pair.sample import SIZE, Sample, taken
 from sfumato.pair.statistics import Moments, Sums, merged
 from sfumato.pair.terms import Terms
 from sfumato.registry import catalogued
-from sfumato.risk.compared_variables import Known, check_known, compared, known_sets
+from sfumato.risk.compared_variables import KnownVariables, check_known, compared, known_sets
 from sfumato.risk.points import (
     Ends,
     Places,
@@ -320,7 +320,7 @@ class DistanceLinkage(Measure):
     ``sample`` holds for a table in memory, too.
     """
 
-    known: Known = 7
+    known: KnownVariables = 7
     direction: Literal["original to protected", "protected to original"] = "original to protected"
     standardise: Literal["own", "original"] = "own"
     ties: Literal["share", "linked"] = "share"

@@ -359,7 +359,7 @@ def _judged(known: IntruderKnowledge, sample: Sample, homes: Half | None, model:
         tuple(Terms.of(pair, name) for name in known.keys), _attacks(known, looked), weighted=weights is not None
     )
     found = _through(pair, search, weighted=weights is not None)
-    knowing = _Tried(search.chances(found), None if cells is None or looked.sample is None else cells.alike()[0])
+    knowing = _AttackResult(search.chances(found), None if cells is None or looked.sample is None else cells.alike()[0])
     searching = None
     if weights is not None:
         register = WithRegister(pair, model, np.asarray(weights), sampled=True)
@@ -411,7 +411,7 @@ def _violating(known: IntruderKnowledge, cells: _Cells | None) -> float | None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Tried:
+class _AttackResult:
     """The chances of the records looked for by attack, those of all combinations among those alike, and estimates."""
 
     chances: Mapping[str, Floats]
@@ -434,11 +434,11 @@ def _best(judged: Mapping[str, Chances]) -> str:
 def _among_population(
     known: IntruderKnowledge,
     register: WithRegister,
-    knowing: _Tried,
+    knowing: _AttackResult,
     found: Sums,
     looked: _Looked,
     cells: _Cells | None,
-) -> _Tried:
+) -> _AttackResult:
     """Return the chances of one who does not know who took part."""
     if looked.rows is not None:
         own = np.asarray(register.weights[looked.rows])
@@ -457,7 +457,7 @@ def _among_population(
         alike, units = cells.alike()
         assert units is not None
         every = register.lowered(alike, tuple(known.true), alike, partial(np.asarray, units))[0]
-    return _Tried(chances, every, estimates)
+    return _AttackResult(chances, every, estimates)
 
 
 def _attacks(known: IntruderKnowledge, looked: _Looked) -> dict[str, Attack]:

@@ -35,7 +35,7 @@ CHUNK = 500_000  # original records that are searched together
 
 
 @dataclass(frozen=True, eq=False)
-class Least(Statistic):
+class LeastDistances(Statistic):
     """The least distance of each record looked for, by list of records."""
 
     lists: tuple[Floats, ...]
@@ -113,9 +113,9 @@ class Originals:
         found = merged(self._least(np.arange(low, high), lists) for low, high in pairwise(ends))
         return found.lists
 
-    def _least(self, rows: Integers, lists: Sequence[tuple[Floats, Integers]]) -> Least:
+    def _least(self, rows: Integers, lists: Sequence[tuple[Floats, Integers]]) -> LeastDistances:
         points = Points.of(self.at(rows), self.units(rows))
-        return Least(tuple(least_distances(points, here, but) for here, but in lists))
+        return LeastDistances(tuple(least_distances(points, here, but) for here, but in lists))
 
 
 def of_none(records: int) -> Integers:

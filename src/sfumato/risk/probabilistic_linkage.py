@@ -14,7 +14,7 @@ from sfumato.kernels.spread import mean_and_spread
 from sfumato.measurement import Measurement
 from sfumato.pair import Half, Pair
 from sfumato.registry import catalogued
-from sfumato.risk.compared_variables import Known, check_known, known_sets
+from sfumato.risk.compared_variables import KnownVariables, check_known, known_sets
 
 if TYPE_CHECKING:
     from sfumato.kernels.probabilistic_linkage import LinkageResult
@@ -77,7 +77,7 @@ class ProbabilisticLinkage(Measure):
     time grows with the square of the records, some 4 seconds at 10,000 and 13 at 20,000.
     """
 
-    known: Known = 7
+    known: KnownVariables = 7
     bins: int = 20
     comparator: Literal["bins", "graded"] = "bins"
     width: float = 0.1

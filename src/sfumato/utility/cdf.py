@@ -46,7 +46,7 @@ OfOne = Differences | SortedDifferences
 
 
 @dataclass(frozen=True, eq=False)
-class Below:
+class SumsBelow:
     """Adds up what the records of a part weigh that lie at or below each of some points; it goes to other processes."""
 
     names: tuple[str, ...]
@@ -117,7 +117,7 @@ class SampledDifferences:
         copies = np.bincount(place)
         sums = [
             half.total(
-                Below(
+                SumsBelow(
                     tuple(names[j] for j in turn),
                     tuple(columns[j].number[side] for j in turn),
                     total.unit,

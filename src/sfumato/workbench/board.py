@@ -99,7 +99,7 @@ class Board:
 
 
 @dataclass
-class _Seen:
+class _CachedBoard:
     """The results that were read last, of which store, and how long that took."""
 
     key: str = ""
@@ -109,7 +109,7 @@ class _Seen:
     lock: Lock = field(default_factory=Lock)
 
 
-_SEEN: "WeakKeyDictionary[Desk, _Seen]" = WeakKeyDictionary()
+_BOARDS: "WeakKeyDictionary[Desk, _CachedBoard]" = WeakKeyDictionary()
 
 
 def finished(desk: Desk, draft: Draft, record: Record) -> Results | None:
@@ -120,7 +120,7 @@ def finished(desk: Desk, draft: Draft, record: Record) -> Results | None:
     store = desk.folder / STORE
     if not store.exists():
         return None
-    seen = _SEEN.setdefault(desk, _Seen())
+    seen = _BOARDS.setdefault(desk, _CachedBoard())
     table = desk.table(draft)
     about = f"{table.fingerprint} {record!r} {draft.elsewhere}"
     key = f"{stamp(store)} {about}"

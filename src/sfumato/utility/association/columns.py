@@ -18,7 +18,7 @@ from sfumato.kernels.spread import ROUNDING, mean_and_spread, mean_and_spread_of
 from sfumato.kernels.stretches import code_counts, stretches
 from sfumato.pair.numbers_on_disk import NumbersOnDisk
 from sfumato.pair.sorting import Runs, SortedColumn
-from sfumato.pair.statistics import Room
+from sfumato.pair.statistics import Workspace
 
 # Arrays of as many numbers as there are records, put aside in files of a folder where memory is short.
 #
@@ -71,7 +71,7 @@ def _tied(counts: NDArray[np.integer]) -> float:
 
 def _sorted_aside(values: NDArray[Any], folder: Path, found: Floats) -> float:
     """Write the ranks of a column that is sorted on disk, and return the sum of t^3 - t over its ties."""
-    room, what, records = Room(MEMORY, lambda: folder), "the ranks of a variable", len(values)
+    room, what, records = Workspace(MEMORY, lambda: folder), "the ranks of a variable", len(values)
     runs = Runs(room, what, records, np.int64)
     for rows in stretches(records):
         runs.add(values[rows].astype(np.float64), np.arange(rows.start, rows.stop))
@@ -397,7 +397,7 @@ def _normal_on_disk(values: Floats, folder: Path) -> tuple[float, float]:
     """Test a long variable, whose values are sorted in files."""
     exponent = np.frexp(max(abs(np.fmin.reduce(values)), abs(np.fmax.reduce(values))))[1]
     mean, spread = mean_and_spread_of_long(values, exponent)
-    runs = Runs(Room(MEMORY, lambda: folder), "a variable in order", len(values))
+    runs = Runs(Workspace(MEMORY, lambda: folder), "a variable in order", len(values))
     for rows in stretches(len(values)):
         runs.add(np.ldexp(values[rows], -exponent))
     n = len(runs)

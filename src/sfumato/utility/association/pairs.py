@@ -370,7 +370,7 @@ def pair_tests(
     if len({column.name for column in columns}) < len(columns):
         raise DataError("two columns have the same name; each needs one of its own")
     file = File(columns, weights)
-    found = _Found(file, progress, known)
+    found = _PairFigures(file, progress, known)
     found.tables()
     found.ranks_by_group()
     found.values_by_group()
@@ -384,7 +384,7 @@ def pair_place(i: Indices, j: Indices, size: int) -> Indices:
     return np.asarray(i * (2 * size - i - 1) // 2 + j - i - 1, dtype=np.intp)
 
 
-class _Found:
+class _PairFigures:
     """The tests of a file in the making."""
 
     def __init__(

@@ -21,8 +21,8 @@ from sfumato.registry import parameter_class
 # A formula is text from a command line, a plan, a store or a page, and formulaic evaluates parts of it as Python. So
 # each part is checked before anything is evaluated: what is not listed here is refused.
 
-LONGEST = 5_000  # characters of a formula
-DEEPEST = 40  # parts inside each other
+MAX_LENGTH = 5_000  # characters of a formula
+MAX_DEPTH = 40  # parts inside each other
 MAX_TERMS = 10_000  # that crossings may multiply to
 
 FUNCTIONS = frozenset({
@@ -50,8 +50,8 @@ _NAMES = re.compile(r"`[^`]+`|[^\W\d]\w*")
 
 def _check_size(text: str) -> None:
     """Refuse a formula that is too long, or that would multiply to more terms than anybody means."""
-    if len(text) > LONGEST:
-        raise ParameterError(f"a model of {len(text):,} characters is too long; at most {LONGEST:,} are read")
+    if len(text) > MAX_LENGTH:
+        raise ParameterError(f"a model of {len(text):,} characters is too long; at most {MAX_LENGTH:,} are read")
     outside = _without_calls(text)
     names = len(set(_NAMES.findall(outside)))
     for power in _POWER.findall(outside):
@@ -80,7 +80,7 @@ def _check_part(text: str) -> tuple[ast.Expression, dict[str, str]]:
     except (RecursionError, MemoryError):
         raise _too_deep(text) from None
     for node, depth in _walk(tree):
-        if depth > DEEPEST:
+        if depth > MAX_DEPTH:
             raise _too_deep(text)
         wrong = _wrong(node)
         if wrong:
@@ -128,7 +128,7 @@ def _without_backticks(text: str) -> tuple[str, dict[str, str]]:
 
 def _too_deep(text: str) -> ParameterError:
     """Return the error that says that parts stand too deep inside each other."""
-    return ParameterError(f"the model {_short(text)!r} nests its parts too deeply; at most {DEEPEST} are read")
+    return ParameterError(f"the model {_short(text)!r} nests its parts too deeply; at most {MAX_DEPTH} are read")
 
 
 def _wrong(node: ast.AST) -> str:

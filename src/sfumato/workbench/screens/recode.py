@@ -33,7 +33,7 @@ from sfumato.workbench.uploads import RESERVED_NAMES, inside
 # What the screen of recodings shows: the variables to choose from, one of them to work on, and what it does
 
 BARS = 60  # of the histogram that is cut
-WIDE, HIGH = 600, 150  # of it, in its own units
+WIDTH, HEIGHT = 600, 150  # of it, in its own units
 TAIL = 0.005  # of the records at each end that are not drawn where they would squeeze the others
 STEPS = 200  # of an arrow key across the histogram
 SPANS = ("month", "quarter", "year", "5 years", "10 years")
@@ -204,9 +204,9 @@ def histogram(variable: Variable, column: Any) -> Histogram | None:
     whole = not np.mod(present, 1).any()
     if whole and len(counted) == high - low + 1:
         high += 1  # a bar for each value, which begins at it
-    most, wide = max(counted), WIDE / len(counted)
+    most, wide = max(counted), WIDTH / len(counted)
     path = "".join(
-        f"M{place * wide:.5g} {HIGH}v-{max(HIGH * count / most, 1):.4g}h{wide - (wide > 4):.4g}V{HIGH}z"
+        f"M{place * wide:.5g} {HEIGHT}v-{max(HEIGHT * count / most, 1):.4g}h{wide - (wide > 4):.4g}V{HEIGHT}z"
         for place, count in enumerate(counted)
         if count
     )
