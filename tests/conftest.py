@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from sfumato.compare.bootstrap import LEAST
+from sfumato.compare.bootstrap import MIN_REPETITIONS
 from sfumato.compare.examine.look import REPETITIONS
 from small_survey import write_schema, write_survey
 from tiers import TESTS, kinds_of, spent
@@ -57,7 +57,7 @@ def few_repetitions() -> Iterator[None]:
     A sweep repeats it a hundred times; tests of that say so (``all_repetitions``).
     """
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(import_module("sfumato.compare.examine.look"), "REPETITIONS", LEAST)
+        patched.setattr(import_module("sfumato.compare.examine.look"), "REPETITIONS", MIN_REPETITIONS)
         yield
 
 

@@ -224,7 +224,7 @@ class Measure(parameters.Described, ABC):
 
 # Numbers so large or small that arithmetic with them overflows: refused with a reason, not warned of and then nan.
 
-LARGE, SMALL = 1e70, 1e-70  # their fourth powers, which measures of shape need, are still numbers
+MAX_MAGNITUDE, MIN_MAGNITUDE = 1e70, 1e-70  # their fourth powers, which measures of shape need, are still numbers
 
 
 _KNOWN: WeakKeyDictionary[Microdata, dict[str, float]] = WeakKeyDictionary()  # every measure asks of the same tables
@@ -249,7 +249,7 @@ def _beyond(table: Microdata) -> Iterator[tuple[str, float]]:
         column = table.columns[name].astype(np.float64, copy=False)
         high, low = np.fmax.reduce(column, initial=np.nan), np.fmin.reduce(column, initial=np.nan)
         most = float(max(high, -low))  # nan where all is missing
-        if most > LARGE or 0 < most < SMALL:
+        if most > MAX_MAGNITUDE or 0 < most < MIN_MAGNITUDE:
             yield name, most
 
 
@@ -270,6 +270,6 @@ def within_arithmetic(*tables: Microdata) -> Iterator[dict[str, float]]:
 def beyond_arithmetic(extremes: dict[str, float]) -> NotApplicable:
     """Say which numbers are too large or too small."""
     name, most = next(iter(extremes.items()))
-    size = "large" if most > LARGE else "small"
-    reach = "reach" if most > LARGE else "stay below"
+    size = "large" if most > MAX_MAGNITUDE else "small"
+    reach = "reach" if most > MAX_MAGNITUDE else "stay below"
     return NotApplicable(f"the values of {name!r} {reach} {most:.3g}, too {size} to compute with; rescale the variable")

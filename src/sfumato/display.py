@@ -16,7 +16,7 @@ _UNSEEN = re.compile(
     "|(?<![0-9#*\xa9\xae\u1000-\ufdff\ufe10-\U000dffff])[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
 _MARKUP = re.compile(r"(?is)<(script|style|textarea)\b.*?</\1|<[^>]*>")
-_SAID = re.compile(r'(?i)\b(?:alt|title|label|placeholder)="[^"]*"')
+_LABELS = re.compile(r'(?i)\b(?:alt|title|label|placeholder)="[^"]*"')
 
 
 def visible(text: str) -> str:
@@ -41,7 +41,7 @@ def visible_page(page: str) -> str:
     shown, end = [], 0
     for found in _MARKUP.finditer(page):
         shown.append(visible(page[end : found.start()]))
-        shown.append(found[0] if found[1] else _SAID.sub(lambda words: visible(words[0]), found[0]))
+        shown.append(found[0] if found[1] else _LABELS.sub(lambda words: visible(words[0]), found[0]))
         end = found.end()
     return "".join([*shown, visible(page[end:])])
 

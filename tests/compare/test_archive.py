@@ -66,9 +66,9 @@ def test_a_store_may_be_asked_from_another_folder(tmp_path: Path, monkeypatch: p
 def test_figures_by_record_are_kept_in_memory_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     experiment = Experiment(DATA, METHODS, [Loss()])
     bound = 8 * 4 * 2 * 1  # bytes, records, candidates, measures
-    monkeypatch.setattr(experiment_module, "MOST_IN_MEMORY", bound)
+    monkeypatch.setattr(experiment_module, "MAX_BYTES_IN_MEMORY", bound)
     assert experiment.run().measurement("Shift()", Loss).by_record is not None
-    monkeypatch.setattr(experiment_module, "MOST_IN_MEMORY", bound - 1)
+    monkeypatch.setattr(experiment_module, "MAX_BYTES_IN_MEMORY", bound - 1)
     kept = experiment.run().measurement("Shift()", Loss)
     assert kept.by_record is None
     assert kept.notes == ("measured x", NOT_KEPT)

@@ -13,7 +13,7 @@ from sfumato import MDAV, PRAM, GlobalRecoding, LocalSuppression, Noise, RankSwa
 from sfumato.about import MethodAbout
 from sfumato.catalogue import default_grid, methods
 from sfumato.compare.candidates import compose
-from sfumato.compare.naming import LONGEST, in_words, short_names
+from sfumato.compare.naming import MAX_NAME_LENGTH, in_words, short_names
 from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 
@@ -68,9 +68,9 @@ def test_names_are_short_and_unique_and_the_order_does_not_matter(found: list[Me
     names = _names(found)
     assert list(names) == [repr(method) for method in found]
     assert len(set(names.values())) == len(found)
-    assert all(0 < len(name) <= LONGEST for name in names.values())
+    assert all(0 < len(name) <= MAX_NAME_LENGTH for name in names.values())
     for method in found:
-        assert names[repr(method)] == repr(method) or len(repr(method)) > LONGEST
+        assert names[repr(method)] == repr(method) or len(repr(method)) > MAX_NAME_LENGTH
     shuffle.shuffle(found)
     assert _names(found) == names
 

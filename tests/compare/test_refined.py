@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import Microdata, Schema, Variable
-from sfumato.compare.coarsening import GONE, MOST_SMALL, KeySet, Ladders, Stage
+from sfumato.compare.coarsening import DETAIL_OF_REMOVED_KEY, MAX_SHARE_IN_SMALL_CLASSES, KeySet, Ladders, Stage
 from sfumato.kernels.groups import classes
 
 
@@ -43,7 +43,9 @@ def test_a_key_that_is_left_out_keeps_nothing_and_the_others_more() -> None:
     towns = [f"t{code:02d}" for code in rng.integers(0, 40, 600)]
     wide = Ladders.of(table(rng.integers(20, 60, 600).tolist(), towns), ("age", "town")).with_removal()
     start = Stage({name: len(ladder) - 1 for name, ladder in wide.rungs.items()}, 0, 1)
-    assert all(ladder[-1].detail == GONE and ladder[-1].categories == 1 for ladder in wide.rungs.values())
+    assert all(
+        ladder[-1].detail == DETAIL_OF_REMOVED_KEY and ladder[-1].categories == 1 for ladder in wide.rungs.values()
+    )
     found = wide.refined(start, (), [KeySet(("age", "town"), 2)], 40)
     assert of(wide, found, ("age", "town")) <= 40
     assert sum(wide.rungs[n][p].detail for n, p in found.rungs.items()) >= 0.9  # one of the two nearly as it came
@@ -70,4 +72,4 @@ def test_nothing_asked_is_broken_and_never_less_is_left(seed: int, most: int) ->
     found = ladders.refined(stages[0], sets, crowds, most)
     assert of(ladders, found, ("age", "town")) <= most
     assert left(found) >= left(stages[0]) - 1e-9
-    assert small(found) <= max(MOST_SMALL * 300, small(stages[0]))
+    assert small(found) <= max(MAX_SHARE_IN_SMALL_CLASSES * 300, small(stages[0]))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sfumato import Microdata, Schema, Variable
-from sfumato.data.describe import MOST_BARS, Thumbnail, thumbnail, thumbnails
+from sfumato.data.describe import MAX_BARS, Thumbnail, thumbnail, thumbnails
 
 
 def test_numbers_by_hand() -> None:
@@ -59,6 +59,6 @@ def test_many_categories_keep_the_most_frequent(kind: str) -> None:
     categories = tuple(f"c{i}" for i in range(40))
     codes = np.repeat(np.arange(40), np.arange(40) + 1).astype(np.int32)
     found = thumbnail(Variable("x", kind, categories=categories), codes)  # type: ignore[arg-type]
-    assert len(found.counts) == MOST_BARS and found.others == sum(range(1, 17))
+    assert len(found.counts) == MAX_BARS and found.others == sum(range(1, 17))
     assert found.names == (categories[16:] if kind == "ordinal" else categories[:15:-1])
     assert json.loads(json.dumps(asdict(found)))["others"] == found.others

@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.data import behaviour
 from sfumato.data.microdata import Microdata
-from sfumato.restoration.proposals import WIDEST, dependencies
+from sfumato.restoration.proposals import MAX_VARIABLES, dependencies
 
 COLUMNS = 300
 
@@ -42,5 +42,5 @@ def test_a_household_is_found_among_many_columns() -> None:
 
 
 def test_links_are_looked_for_among_so_many_variables_and_it_is_said() -> None:
-    found = dependencies(wide(WIDEST + 50, records=40))
-    assert f"looked through: the first {WIDEST:,} of {WIDEST + 50:,} variables" in found.notes
+    found = dependencies(wide(MAX_VARIABLES + 50, records=40))
+    assert f"looked through: the first {MAX_VARIABLES:,} of {MAX_VARIABLES + 50:,} variables" in found.notes

@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
-from sfumato.kernels.agreement import RARE, _add_by_pattern, frequencies, frequency_sums, matching_sums, own_sums
+from sfumato.kernels.agreement import (
+    MIN_RECORDS_TO_HASH,
+    _add_by_pattern,
+    frequencies,
+    frequency_sums,
+    matching_sums,
+    own_sums,
+)
 from sfumato.kernels.groups import class_sizes
 
 Codes = NDArray[np.int32]
@@ -54,9 +61,9 @@ def test_down_a_sorted_table_as_all_pairs_compared(codes: Codes) -> None:
     values = np.random.default_rng(len(rows)).integers(1, 50, len(rows)) / 8
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sfumato.kernels.agreement.worth_compiling", lambda records: True)
-        patch.setattr("sfumato.kernels.agreement.MOST_GAPS", 10)
+        patch.setattr("sfumato.kernels.agreement.MAX_GAPS", 10)
         assert np.array_equal(own_sums(rows, values), agreement(rows, rows) @ values)
-        patch.setattr("sfumato.kernels.agreement._MOST", 1)  # too many to pack into a number
+        patch.setattr("sfumato.kernels.agreement.MAX_PACKED", 1)  # too many to pack into a number
         assert np.array_equal(own_sums(rows, values), agreement(rows, rows) @ values)
 
 
@@ -87,7 +94,7 @@ def test_rare_patterns_of_a_large_table_are_counted_alike_by_both() -> None:
     codes = rng.integers(0, 4, (6_000, 9)).astype(np.int32)
     codes[rng.random(codes.shape) < 0.12] = -1  # patterns of one record and of thousands
     sizes = class_sizes((codes >= 0).view(np.int8))
-    assert (sizes == 1).any() and (sizes > RARE).any()
+    assert (sizes == 1).any() and (sizes > MIN_RECORDS_TO_HASH).any()
     some = rng.permutation(6_000)[:300]
     weights = rng.integers(1, 50, 6_000) / 8  # eighths, whose sums are exact
     expected = agreement(codes[some], codes) @ weights

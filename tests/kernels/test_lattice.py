@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sfumato.kernels import lattice
 from sfumato.kernels.expected_inverse import expected_inverse
 from sfumato.kernels.lattice import (
-    Alike,
+    AlikeRequirement,
     Assessor,
     ClassSize,
     Discernibility,
@@ -96,7 +96,7 @@ def fails(one: Values, told: list[int], whole: list[int]) -> bool:
 
 
 def by_hand(
-    table: Table, node: tuple[int, ...], sets: list[Alike], values: list[Values], most: int
+    table: Table, node: tuple[int, ...], sets: list[AlikeRequirement], values: list[Values], most: int
 ) -> tuple[set[int], bool]:
     """Which records have to go, and whether the rest keeps what is asked."""
     gone: set[int] = set()
@@ -145,7 +145,7 @@ def loss_by_hand(table: Table, node: tuple[int, ...], gone: set[int], name: str)
     return records / (len(left) + (1 if gone else 0))
 
 
-def made(table: Table, sets: list[Alike], values: list[Values], most: int, name: str) -> Search:
+def made(table: Table, sets: list[AlikeRequirement], values: list[Values], most: int, name: str) -> Search:
     rows = Rows.of(table["codes"], table["parents"], table["weights"])
     gains = None
     loss: lattice.Loss
@@ -165,14 +165,18 @@ def made(table: Table, sets: list[Alike], values: list[Values], most: int, name:
 
 
 @st.composite
-def asked(draw: st.DrawFn, table: Table) -> tuple[list[Alike], list[Values], int, str]:
+def asked(draw: st.DrawFn, table: Table) -> tuple[list[AlikeRequirement], list[Values], int, str]:
     keys = len(table["codes"])
     everything = tuple(range(keys))
     risk = draw(st.sampled_from([None, None, 0.1, 0.3]))
-    sets = [Alike(everything, draw(st.integers(1, 4)), risk)]
+    sets = [AlikeRequirement(everything, draw(st.integers(1, 4)), risk)]
     if draw(st.booleans()):
         some = tuple(sorted(draw(st.sets(st.integers(0, keys - 1), min_size=1))))
-        sets = [*sets, Alike(some, draw(st.integers(1, 6)), risk)] if draw(st.booleans()) else [Alike(some, 3, risk)]
+        sets = (
+            [*sets, AlikeRequirement(some, draw(st.integers(1, 6)), risk)]
+            if draw(st.booleans())
+            else [AlikeRequirement(some, 3, risk)]
+        )
     values = []
     for kind in draw(st.lists(st.sampled_from(FIGURES), max_size=2)):
         bound = draw(st.sampled_from([1.5, 2.0, 2.5] if kind in ("distinct", "entropy") else [0.1, 0.3, 0.5]))
@@ -273,7 +277,7 @@ def test_what_is_kept_is_kept_where_a_missing_key_agrees_with_every_value(data: 
 @given(st.data())
 def test_classes_rolled_up_from_a_finer_node_are_those_of_the_rows(data: st.DataObject) -> None:
     table = data.draw(tables())
-    search = made(table, [Alike(tuple(range(len(table["codes"]))), 2)], [], 5, "values")
+    search = made(table, [AlikeRequirement(tuple(range(len(table["codes"]))), 2)], [], 5, "values")
     rows = search.assessor.rows
     for node in every_node(search):
         fresh = search.assessor.assess(node.levels)[0]
@@ -327,7 +331,7 @@ def test_a_search_can_be_stopped_and_taken_up_again() -> None:
         "costs": [np.array([0.0, 0.2, 0.5, 1.0])] * 5,
         "weights": None,
     }
-    everything = Alike((0, 1, 2, 3, 4), 5)
+    everything = AlikeRequirement((0, 1, 2, 3, 4), 5)
     whole = made(table, [everything], [], 15, "values").run()
     search = made(table, [everything], [], 15, "values")
     stopped = search.run(seconds=0)

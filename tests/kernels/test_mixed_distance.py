@@ -17,9 +17,9 @@ def table(rng: np.random.Generator, n: int, coarse: bool) -> Floats:
     numbers = rng.integers(0, 4, n) / 3 if coarse else rng.random(n)
     return np.column_stack(
         [
-            np.where(rng.random(n) < 0.2, mixed.APART, numbers),
+            np.where(rng.random(n) < 0.2, mixed.MAX_DISTANCE, numbers),
             rng.integers(0, 3, n) / 2,
-            rng.integers(-1, 3, n) * mixed.APART,
+            rng.integers(-1, 3, n) * mixed.MAX_DISTANCE,
         ]
     )
 
@@ -35,8 +35,8 @@ def apart(here: Floats, there: Floats) -> Floats:
 
 
 def test_by_hand_the_capped_distance_of_every_kind() -> None:
-    here = np.array([[0.25, 0.5, 4.0], [mixed.APART, 0.0, -2.0]])
-    there = np.array([[0.75, 1.0, 4.0], [mixed.APART, 0.0, 0.0]])
+    here = np.array([[0.25, 0.5, 4.0], [mixed.MAX_DISTANCE, 0.0, -2.0]])
+    there = np.array([[0.75, 1.0, 4.0], [mixed.MAX_DISTANCE, 0.0, 0.0]])
     # 0.5 + 0.5 + 0;  2 - 0.25 is capped at 1, 0.5, another category 1;  1 + 1 + 1 capped each;  0 + 0 + 1
     (rows, found), *more = distances(here, there)
     assert rows == slice(0, 2) and not more

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sfumato.kernels.trees import LEAST_CELLS, _set_by_classes, compiled, plain_split_shares
+from sfumato.kernels.trees import MIN_CELLS, _set_by_classes, compiled, plain_split_shares
 from sfumato.methods.cart_synthesis import Predictor, Rule, Tree, fit, predictor, visible
 
-both = pytest.mark.parametrize("cells", [0, LEAST_CELLS], ids=["plain", "compiled"])
+both = pytest.mark.parametrize("cells", [0, MIN_CELLS], ids=["plain", "compiled"])
 
 # The tables of the R script below, which made the figures of the tests that name rpart (rpart 4.1.19):
 #   i <- 1:400; a <- (i * 7919) %% 1009; b <- (i * 104729) %% 997; g <- (i * 31) %% 13
@@ -138,7 +138,7 @@ def test_the_kernel_and_its_plain_twin_grow_the_same_tree(seed: int, n: int, kin
     rows = np.flatnonzero(np.random.default_rng(seed).random(n) < 0.8).astype(np.int32)
     if not rows.size:
         rows = np.arange(n, dtype=np.int32)
-    tree, other = (fit(found, target, rows, Rule(least, 30, 1e-8, cells)) for cells in (0, LEAST_CELLS))
+    tree, other = (fit(found, target, rows, Rule(least, 30, 1e-8, cells)) for cells in (0, MIN_CELLS))
     for name in ("column", "threshold", "begins", "children", "stretch", "members"):
         assert np.array_equal(getattr(tree, name), getattr(other, name))
     inner = tree.begins >= 0

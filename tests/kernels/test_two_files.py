@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.kernels.trees import DEEPEST, LEAST_LEAF, LEAST_SPLIT, LackOfFit, two_files
+from sfumato.kernels.trees import DEEPEST, MIN_LEAF, MIN_SPLIT, LackOfFit, two_files
 from sfumato.utility.propensity import measure
 from sfumato.utility.propensity.pooled import Categories, Numbers, Pooled
 
@@ -43,7 +43,7 @@ def test_the_tree_is_that_of_nodes_split_one_by_one(
     expected = measure.fit_tree(columns, data.protected, data.weights, cp, lack)  # small tables are not compiled
     shares, split_by, gains = two_files.grow(
         columns.rows, columns.ranks, columns.codes, columns.counts, data.protected.view(np.uint8), cp,
-        int(lack == "squared error"), LEAST_LEAF, LEAST_SPLIT, DEEPEST,
+        int(lack == "squared error"), MIN_LEAF, MIN_SPLIT, DEEPEST,
     )  # fmt: skip
     assert np.array_equal(shares, expected.scores)
     assert len(gains) + 1 == expected.leaves

@@ -120,6 +120,6 @@ def test_records_alone_on_any_set_of_keys(codes: Codes, most: int, spread: int) 
     cell_of, sizes = classes(codes)
     sets = [keys for size in range(codes.shape[1] + 1) for keys in combinations(range(codes.shape[1]), size)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.kernels.uniques.MOST", most)
+        patch.setattr("sfumato.kernels.uniques.MAX_COMBINATIONS", most)
         found = alone_on(codes[first_records(cell_of)], sizes, sets)
     assert found == {keys: int((class_sizes(codes[:, list(keys)]) == 1).sum()) for keys in sets}

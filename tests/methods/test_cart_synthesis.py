@@ -138,7 +138,7 @@ def test_the_compiled_and_the_plain_way_give_the_same_table(monkeypatch: pytest.
     data = survey().take(np.arange(800))
     made = []
     for least in (0, 10**9):
-        monkeypatch.setattr("sfumato.kernels.trees.LEAST_CELLS", least)
+        monkeypatch.setattr("sfumato.kernels.trees.MIN_CELLS", least)
         made.append(CARTSynthesis(smoothing=True, proper=True).protect(data, rng=3))
     for name in made[0].names:
         assert np.array_equal(made[0].columns[name], made[1].columns[name], equal_nan=True)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato import KAnonymity, LocalSuppression, ParameterError
 from sfumato.kernels.groups import class_sizes
-from sfumato.kernels.suppression import Shared, cheapest_classes, cheapest_shown
+from sfumato.kernels.suppression import SharedKeys, cheapest_classes, cheapest_shown
 from tables import persons
 
 Codes = NDArray[np.int32]
@@ -84,14 +84,14 @@ def test_classes_of_k_and_never_cheaper_than_the_bound(codes: Codes, k: int) -> 
     q = codes.shape[1]
     found = suppress(codes, k, [1.0] * q)
     if not (codes < 0).any():  # what k records publish alike, k records of the table given agree with
-        assert found >= (~cheapest_shown(codes, [Shared(tuple(range(q)), k, q)], np.ones(q), [0] * q).shown).sum()
+        assert found >= (~cheapest_shown(codes, [SharedKeys(tuple(range(q)), k, q)], np.ones(q), [0] * q).shown).sum()
 
 
 def test_large_tables_are_close_to_the_bound() -> None:
     rng = np.random.default_rng(0)
     scores = 0.6 * rng.normal(size=(10_000, 1)) + 0.8 * rng.normal(size=(10_000, 4))
     codes = np.minimum(np.exp(scores) * [3, 1, 2, 4], 9).astype(np.int32)
-    bound = float((~cheapest_shown(codes, [Shared((0, 1, 2, 3), 3, 4)], np.ones(4), [0] * 4).shown).sum())
+    bound = float((~cheapest_shown(codes, [SharedKeys((0, 1, 2, 3), 3, 4)], np.ones(4), [0] * 4).shown).sum())
     assert bound > 100
     found = suppress(codes, 3, [1.0] * 4)
     assert bound <= found <= 1.1 * bound

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sfumato import KAnonymity, LocalSuppression, household_survey
 from sfumato.data.households import household_level
-from sfumato.kernels.suppression import Homes, Shared, cheapest_shown
+from sfumato.kernels.suppression import Homes, SharedKeys, cheapest_shown
 
 Codes = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 
@@ -41,7 +41,7 @@ def subsets(keys: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def ways_of(
-    codes: Codes, members: list[int], sets: list[Shared], costs: list[float]
+    codes: Codes, members: list[int], sets: list[SharedKeys], costs: list[float]
 ) -> list[tuple[float, tuple[int, ...]]]:
     """All ways to make a household safe: what each costs, and how many values of each key it takes."""
     found = []
@@ -72,7 +72,7 @@ def price(codes: Codes, shown: np.ndarray[tuple[int, int], np.dtype[np.bool_]], 
 )
 def test_each_household_is_as_cheap_as_trying_everything(seed: int, k: int, costs: list[float]) -> None:
     codes, unit = small_file(seed)
-    sets = [Shared((0, 1, 2, 3), k, 4), Shared((0, 2), k + 1, 2)]
+    sets = [SharedKeys((0, 1, 2, 3), k, 4), SharedKeys((0, 2), k + 1, 2)]
     homes = Homes(unit, np.array([True, True, False, False]))
     answer = cheapest_shown(codes, sets, np.array(costs), [-3, -3, -3, -3], homes=homes)
     best = 0.0
@@ -94,7 +94,7 @@ def test_each_household_is_as_cheap_as_trying_everything(seed: int, k: int, cost
 @given(st.integers(0, 100_000), st.integers(0, 3), st.sampled_from([0, 2]))
 def test_caps_hold_for_what_members_lose_together(seed: int, most: int, key: int) -> None:
     codes, unit = small_file(seed, gaps=0.0)
-    sets, costs = [Shared((0, 1, 2, 3), 3, 4)], [1.0, 1.0, 1.0, 1.0]
+    sets, costs = [SharedKeys((0, 1, 2, 3), 3, 4)], [1.0, 1.0, 1.0, 1.0]
     homes = Homes(unit, np.array([True, True, False, False]))
     answer = cheapest_shown(codes, sets, np.array(costs), [-3] * 4, limits={key: most}, homes=homes)
     # the cheapest way with so many values of that key, household by household
@@ -122,7 +122,7 @@ def test_caps_hold_for_what_members_lose_together(seed: int, most: int, key: int
 @given(st.integers(0, 100_000))
 def test_households_of_one_are_the_plain_rule(seed: int) -> None:
     codes, _ = small_file(seed)
-    sets, costs = [Shared((0, 1, 2, 3), 3, 4)], np.array([1.0, 2.0, 1.0, 1.0])
+    sets, costs = [SharedKeys((0, 1, 2, 3), 3, 4)], np.array([1.0, 2.0, 1.0, 1.0])
     homes = Homes(np.arange(len(codes)), np.array([True, True, False, False]))
     plain = cheapest_shown(codes, sets, costs, [-3, -2, -4, -1])
     alone = cheapest_shown(codes, sets, costs, [-3, -2, -4, -1], homes=homes)

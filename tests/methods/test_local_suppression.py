@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato import KAnonymity, LocalSuppression, Microdata, NotApplicable, ParameterError, Schema, Variable
 from sfumato.kernels import groups
-from sfumato.kernels.suppression import Shared
+from sfumato.kernels.suppression import SharedKeys
 from sfumato.kernels.suppression import cheapest_shown as shown_for_sets
 from tables import persons
 
@@ -26,7 +26,7 @@ def cheapest_shown(
     codes: Codes, k: int, costs: NDArray[np.float64], subsets: int, preference: list[int]
 ) -> NDArray[np.bool_]:
     """What is shown if all keys are one set."""
-    answer = shown_for_sets(codes, [Shared(tuple(range(codes.shape[1])), k, subsets)], costs, preference)
+    answer = shown_for_sets(codes, [SharedKeys(tuple(range(codes.shape[1])), k, subsets)], costs, preference)
     assert answer.exact and not answer.stuck
     return answer.shown
 

@@ -28,7 +28,7 @@ from sfumato import (
     Variable,
 )
 from sfumato.compare.examine.look import levels_beside
-from sfumato.kernels.lattice import Found, Levels, Search, Table
+from sfumato.kernels.lattice import Levels, Search, SearchResult, Table
 
 TOWNS = {
     "Aix": ["south", "France"],
@@ -275,7 +275,7 @@ def test_the_lattice_tells_what_lies_beside_the_best_levels() -> None:
 
 def test_a_search_that_is_stopped_says_how_far_it_may_be() -> None:
     data = survey(8, 300)
-    seen: list[Found] = []
+    seen: list[SearchResult] = []
     stopped = OptimalRecoding(5, 0.02).search(data, seconds=1e-9, watch=seen.append)
     best = OptimalRecoding(5, 0.02).search(data)
     assert not stopped.exact and stopped.bound <= best.loss <= stopped.loss
@@ -295,7 +295,7 @@ def test_an_interrupted_search_returns_the_best_so_far(monkeypatch: pytest.Monke
     data = survey(9, 300)
     best = OptimalRecoding(5, 0.02).search(data)
 
-    def stop(found: Found) -> None:
+    def stop(found: SearchResult) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("sfumato.kernels.lattice.EVERY", 0.0)

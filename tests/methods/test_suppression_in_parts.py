@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import sfumato
 from scanned import scanned
 from sfumato import Engine, LocalSuppression, Microdata, NotApplicable, Scenario
-from sfumato.kernels.suppression import Answer, NeedsRecords, Shared, Standing, cheapest_shown
+from sfumato.kernels.suppression import Answer, NeedsRecords, RowCounts, SharedKeys, cheapest_shown
 from tables import persons
 from test_contract_parts import with_gaps
 
@@ -72,7 +72,7 @@ def test_scenarios_and_what_the_measures_find_in_the_written_table(tmp_path: Pat
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> tuple[NDArray[np.int32], list[Shared], dict[int, int]]:
+def problems(draw: st.DrawFn) -> tuple[NDArray[np.int32], list[SharedKeys], dict[int, int]]:
     """Keys of records, what is asked of them, and how many values of a key may go."""
     records, keys = draw(st.integers(4, 24)), draw(st.integers(1, 4))
     rows = draw(
@@ -80,7 +80,7 @@ def problems(draw: st.DrawFn) -> tuple[NDArray[np.int32], list[Shared], dict[int
     )
     ks = draw(st.lists(st.integers(1, 4), min_size=1, max_size=2))
     subset = st.sets(st.integers(0, keys - 1), min_size=1)
-    sets = [Shared(tuple(sorted(chosen)), k, len(chosen)) for k in ks for chosen in (draw(subset),)]
+    sets = [SharedKeys(tuple(sorted(chosen)), k, len(chosen)) for k in ks for chosen in (draw(subset),)]
     limits = draw(st.dictionaries(st.integers(0, keys - 1), st.integers(0, 6), max_size=2))
     return np.array(rows, dtype=np.int32), sets, limits
 
@@ -88,7 +88,7 @@ def problems(draw: st.DrawFn) -> tuple[NDArray[np.int32], list[Shared], dict[int
 @settings(max_examples=150, deadline=None)
 @given(problems())
 def test_rows_that_stand_for_records_lose_what_the_records_lose(
-    problem: tuple[NDArray[np.int32], list[Shared], dict[int, int]],
+    problem: tuple[NDArray[np.int32], list[SharedKeys], dict[int, int]],
 ) -> None:
     codes, sets, limits = problem
     costs, preference = np.ones(codes.shape[1]), [0] * codes.shape[1]
@@ -99,7 +99,7 @@ def test_rows_that_stand_for_records_lose_what_the_records_lose(
         # classes that need not be told apart first, then the records of the others in their order
         single = np.flatnonzero(told[place.ravel()])
         rows = np.concatenate([cells[~told], codes[single]])
-        standing = Standing(
+        standing = RowCounts(
             np.concatenate([counts[~told], np.ones(len(single), dtype=np.int64)]),
             np.arange(len(rows)) >= (~told).sum(),
         )

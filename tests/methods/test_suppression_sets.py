@@ -24,7 +24,7 @@ from sfumato import (
     catalogue,
 )
 from sfumato.kernels.expected_inverse import expected_inverse
-from sfumato.kernels.suppression import Answer, RiskBound, Shared, cheapest_shown
+from sfumato.kernels.suppression import Answer, RiskBound, SharedKeys, cheapest_shown
 from tables import persons
 
 Codes = NDArray[np.int32]
@@ -38,7 +38,7 @@ def disagreeing(codes: Codes) -> NDArray[np.bool_]:
     return apart
 
 
-def optimum(codes: Codes, sets: Sequence[Shared], costs: Sequence[float], limits: Mapping[int, int] = {}) -> float:
+def optimum(codes: Codes, sets: Sequence[SharedKeys], costs: Sequence[float], limits: Mapping[int, int] = {}) -> float:
     """The least cost by one integer program over the whole table, infinite if there is no way.
 
     s[i, v] = 1 when value v of record i goes; y[i, j, c] = 1 when record j is counted for what i shows of set c, which
@@ -74,12 +74,12 @@ def cost(codes: Codes, answer: Answer, costs: Sequence[float]) -> float:
     return float((~answer.shown).sum(axis=0) @ np.array(costs))
 
 
-def satisfied(codes: Codes, sets: Sequence[Shared]) -> bool:
+def satisfied(codes: Codes, sets: Sequence[SharedKeys]) -> bool:
     apart = disagreeing(codes)
     return all((~apart[:, :, list(one.keys)].any(axis=2)).sum(axis=1).min() >= one.k for one in sets)
 
 
-def drawn(seed: int, most: int = 13) -> tuple[Codes, list[Shared], list[float]]:
+def drawn(seed: int, most: int = 13) -> tuple[Codes, list[SharedKeys], list[float]]:
     """A small table with three sets of keys that overlap, k = 3, 5 and 10 or less, and what values cost."""
     rng = np.random.default_rng(seed)
     n, q = int(rng.integers(11, most)), int(rng.integers(3, 6))
@@ -89,7 +89,7 @@ def drawn(seed: int, most: int = 13) -> tuple[Codes, list[Shared], list[float]]:
     sets = []
     for k in (3, 5, 10):
         keys = tuple(sorted(rng.choice(q, int(rng.integers(1, q + 1)), replace=False).tolist()))
-        sets.append(Shared(keys, k, len(keys)))
+        sets.append(SharedKeys(keys, k, len(keys)))
     costs = [1.0] * q if seed % 2 else rng.integers(1, 6, q).astype(float).tolist()
     return codes, sets, costs
 
@@ -120,18 +120,18 @@ def test_one_value_may_serve_two_sets() -> None:
     # By themselves: set (a, b) may blank a as well (b=1 is shared by 2), set (b, c) c as well; together only b will do
     # for one value. The others are shared: rows 1, 2 agree in (a, b) = (0, 0), rows 3, 4 in (1, 1), and so on.
     codes = np.array([[0, 1, 0], [0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1], [1, 0, 0]], dtype=np.int32)
-    sets = [Shared((0, 1), 2, 2), Shared((1, 2), 2, 2)]
+    sets = [SharedKeys((0, 1), 2, 2), SharedKeys((1, 2), 2, 2)]
     answer = cheapest_shown(codes, sets, np.ones(3), [0, 1, 0])
     assert (~answer.shown[0]).tolist() == [False, True, False]
 
 
 def test_sets_without_a_common_key_are_solved_apart_and_wide_ones_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     codes = np.random.default_rng(1).integers(0, 3, size=(200, 20)).astype(np.int32)
-    apart = [Shared(tuple(range(10)), 3, 10), Shared(tuple(range(10, 20)), 5, 10)]
-    monkeypatch.setattr("sfumato.kernels.suppression.MOST_KEYS", 12)
+    apart = [SharedKeys(tuple(range(10)), 3, 10), SharedKeys(tuple(range(10, 20)), 5, 10)]
+    monkeypatch.setattr("sfumato.kernels.suppression.MAX_KEYS", 12)
     answer = cheapest_shown(codes, apart, np.ones(20), [0] * 20)
     assert answer.exact and satisfied(np.where(answer.shown, codes, -1), apart)
-    chained = [Shared(tuple(range(8)), 3, 8), Shared(tuple(range(6, 14)), 5, 8)]
+    chained = [SharedKeys(tuple(range(8)), 3, 8), SharedKeys(tuple(range(6, 14)), 5, 8)]
     answer = cheapest_shown(codes, chained, np.ones(20), [0] * 20)
     assert not answer.exact and satisfied(np.where(answer.shown, codes, -1), chained)
 
@@ -293,7 +293,7 @@ def test_bounded_risk_of_the_kernel_by_brute_force() -> None:
     rng = np.random.default_rng(4)
     codes = rng.integers(0, 3, size=(60, 3)).astype(np.int32)
     weights = rng.uniform(1, 20, 60)
-    answer = cheapest_shown(codes, [Shared((0, 1, 2), 1, 3)], np.ones(3), [0] * 3, RiskBound(0.03, weights))
+    answer = cheapest_shown(codes, [SharedKeys((0, 1, 2), 1, 3)], np.ones(3), [0] * 3, RiskBound(0.03, weights))
     for row in range(60):
         fits = []
         for mask in range(8):

@@ -12,7 +12,7 @@ import sfumato
 from scanned import scanned
 from sfumato import Engine, FileError
 from sfumato.pair import Pair
-from sfumato.pair.statistics import KeyClasses, Room, merged
+from sfumato.pair.statistics import KeyClasses, Workspace, merged
 from tables import persons
 
 
@@ -50,7 +50,7 @@ def test_files_hold_the_classes_of_memory(
         codes = np.array(keys, dtype=np.int32)
         weights = (codes[:, 0] + 2) / 4 if weighted else None
         pieces.append(KeyClasses.of_part(codes, weights))
-    found = merged(iter(pieces), Room(memory, lambda: folder))
+    found = merged(iter(pieces), Workspace(memory, lambda: folder))
     records = ((key, (key[0] + 2) / 4 if weighted else 1.0) for keys in parts for key in keys)
     assert told(found) == counted(records)
     if len(found) > memory // 8 // 24:
@@ -63,7 +63,7 @@ def test_files_hold_the_classes_of_memory(
 
 def test_a_full_disk_is_said(tmp_path: Path) -> None:
     codes = np.arange(2000, dtype=np.int32).reshape(-1, 2)
-    gathering = KeyClasses.gathering(Room(800, lambda: tmp_path))
+    gathering = KeyClasses.gathering(Workspace(800, lambda: tmp_path))
     gathering.add(KeyClasses.of_part(codes))
     for file in tmp_path.glob("classes-*/sizes-*"):
         file.unlink()
@@ -77,7 +77,7 @@ def test_each_goes_to_a_folder_of_its_own_whatever_else_came_and_went(tmp_path: 
     other = tmp_path / "of somebody else"
     other.mkdir()
     for _ in range(2):
-        gathering = KeyClasses.gathering(Room(800, lambda: tmp_path))
+        gathering = KeyClasses.gathering(Workspace(800, lambda: tmp_path))
         gathering.add(KeyClasses.of_part(codes))
         if other.exists():
             other.rmdir()

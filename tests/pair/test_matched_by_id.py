@@ -137,7 +137,7 @@ def test_what_is_matched_by_position_says_so(tmp_path: Path) -> None:
 
 
 def test_the_order_of_a_release_beyond_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sfumato.pair.sorting.MOST", 20)  # records sorted at a time
+    monkeypatch.setattr("sfumato.pair.sorting.MAX_SORTED_RECORDS", 20)  # records sorted at a time
     order, bare = RandomOrder(7, "a release"), MASKED.without(["id"])
     rows = np.argsort(order.draws(0, len(DATA)), kind="stable")
     original, protected = scanned(DATA, tmp_path / "a", 4), scanned(bare.take(rows), tmp_path / "b", 7)

@@ -10,7 +10,7 @@ import pytest
 import sfumato
 from sfumato import DataError, Microdata, NotApplicable, Schema, Variable
 from sfumato.pair import Half, Pair
-from sfumato.pair.half import Kept
+from sfumato.pair.half import ByteBoundedCache
 from sfumato.testing import persons
 from sfumato.testing.tables import cut
 
@@ -120,7 +120,7 @@ def test_a_statistic_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_kept_stays_within_its_bound() -> None:
-    kept = Kept(most=1_000)
+    kept = ByteBoundedCache(most=1_000)
     for name in range(20):
         kept.get(name, lambda: np.zeros(50))  # 400 bytes each
         assert kept.nbytes <= 1_000

@@ -14,7 +14,7 @@ from sfumato import Engine, FileError, Microdata, Schema, Variable
 from sfumato.pair import Half, sorting
 from sfumato.pair.numbers_on_disk import NumbersOnDisk
 from sfumato.pair.sorting import Runs, by_record, sorted_column, ties
-from sfumato.pair.statistics import Room
+from sfumato.pair.statistics import Workspace
 
 A_RECORD = sorting.SHARE * sorting.BYTES  # bytes of memory for each record that is sorted at a time
 
@@ -23,8 +23,8 @@ ANY = st.floats(allow_nan=True, allow_infinity=True)
 TABLES = st.lists(st.lists(st.one_of(FEW, ANY), max_size=60), min_size=1, max_size=8)
 
 
-def room(folder: Path, records: int) -> Room:
-    return Room(records * A_RECORD, lambda: folder)
+def room(folder: Path, records: int) -> Workspace:
+    return Workspace(records * A_RECORD, lambda: folder)
 
 
 def by_numpy(parts: list[list[float]]) -> tuple[np.ndarray, np.ndarray]:

@@ -13,7 +13,7 @@ import pytest
 import sfumato
 from sfumato.about import MeasureAbout
 from sfumato.compare import examine
-from sfumato.compare.search import Curve, Tried
+from sfumato.compare.search import Curve, TriedValues
 from sfumato.core import Measure
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Scenario
@@ -56,7 +56,7 @@ def test_a_parameter_value_whose_risk_is_undefined_keeps_no_bound() -> None:
     values = {0: np.array([0.1]), 1: np.array([np.nan]), 2: np.array([0.9])}
     curve: Curve = SimpleNamespace(drawn=lambda place, _: values[place], certain=True)  # type: ignore[assignment]
     about = Undefined().about
-    tried = Tried.on(curve, "Undefined()", {"Undefined()": 0.5}, {"Undefined()": about})
+    tried = TriedValues.on(curve, "Undefined()", {"Undefined()": 0.5}, {"Undefined()": about})
     assert [tried.keeps(place) for place in values] == [True, False, False]
 
 

@@ -10,7 +10,7 @@ import pytest
 from sfumato import GlobalRecoding, LocalSuppression, Microdata, Schema, TopBottomCoding, Variable, VariableRemoval
 from sfumato.data.present import made_missing
 from sfumato.restoration.belonging import put_together, sizes_to_count
-from sfumato.restoration.of_parts import Seen
+from sfumato.restoration.of_parts import SampleDesign
 from sfumato.restoration.repairs import prepare
 
 
@@ -127,7 +127,7 @@ def sized(weights: int) -> Microdata:
 def test_a_protected_size_that_can_be_counted_without_the_number_is_told(weights: int) -> None:
     data = sized(weights)
     made = GlobalRecoding(bins={"size": (2, 4)}).protect(data)
-    for of_parts in (None, Seen()):  # at hand are all records of the parts
+    for of_parts in (None, SampleDesign()):  # at hand are all records of the parts
         ready = prepare(data, made, seed=1, keep_weights=True, of_parts=of_parts)
         assert "home" not in ready.table.names and ready.checked.passed
         told = [said for said in ready.checked.done if "put together" in said]
@@ -141,7 +141,7 @@ def test_a_protected_size_that_can_be_counted_without_the_number_is_told(weights
 def test_of_a_sample_it_is_said_that_nobody_looked() -> None:
     data = sized(1_000)
     made = GlobalRecoding(bins={"size": (2, 4)}).protect(data)
-    done = prepare(data, made, seed=1, of_parts=Seen(("a sample",))).checked.done
+    done = prepare(data, made, seed=1, of_parts=SampleDesign(("a sample",))).checked.done
     said = "whether households can be put together again by size, region and w was not looked at"
     assert any(line.startswith(said) for line in done)
     assert not any("can still be put together" in line for line in done)

@@ -167,8 +167,8 @@ def test_what_the_repairs_blank_is_blank_in_what_is_linked_to_it() -> None:
 
 def test_a_wide_table_tries_the_likeliest_sources_of_each_column_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     # thirty columns of eight groups, each of which tells all others: 150 // 30 = 5 are tried for each
-    monkeypatch.setattr(module, "PAIRS", 150)
-    monkeypatch.setattr(module, "FEWEST", 2)
+    monkeypatch.setattr(module, "MAX_PAIRS", 150)
+    monkeypatch.setattr(module, "MIN_PAIRS_OF_COLUMN", 2)
     rng = np.random.default_rng(5)
     group = rng.integers(0, 8, 200)
     wide = Microdata.from_frame(pd.DataFrame({f"c{i}": rng.permutation(8)[group].astype(float) for i in range(30)}))

@@ -16,17 +16,17 @@ from sfumato.restoration.findings import Audit
 from sfumato.restoration.of_parts import (
     CODED,
     MATES,
-    Drawn,
-    Seen,
-    Suppressed,
+    DrawnRecords,
+    SampleDesign,
+    SuppressedRecords,
     _at_random,
     _few_coded,
-    _Given,
     _Gone,
     _merged,
     _of,
+    _RecordOrder,
     _Showing,
-    _Sought,
+    _SoughtValues,
     _too_few,
     mates,
     suppressed,
@@ -48,8 +48,8 @@ def in_parts(data: Microdata, *cuts: int) -> TableInParts:
     return TableInParts(tuple(data.take(np.arange(a, b)) for a, b in zip(starts, ends, strict=True)))
 
 
-def drawn(rows: Sequence[int], draws: Sequence[float]) -> Drawn:
-    return Drawn(np.array(rows, dtype=np.intp), np.array(draws))
+def drawn(rows: Sequence[int], draws: Sequence[float]) -> DrawnRecords:
+    return DrawnRecords(np.array(rows, dtype=np.intp), np.array(draws))
 
 
 def test_those_with_the_smallest_draws_come_first() -> None:
@@ -63,7 +63,7 @@ def test_those_with_the_smallest_draws_come_first() -> None:
 
 def test_of_rare_ones_all_are_chosen_of_the_others_as_many_as_of_each_other() -> None:
     """Ten in all: of two rare ones both, and of the eight left four of each of the others."""
-    found = Suppressed(
+    found = SuppressedRecords(
         30,
         {
             "many": drawn(range(20), np.arange(20.0).tolist()),
@@ -82,9 +82,9 @@ def test_of_rare_ones_all_are_chosen_of_the_others_as_many_as_of_each_other() ->
 
 
 def test_what_is_found_in_parts_is_put_together() -> None:
-    one = Suppressed(3, {"a": drawn([1, 2], [0.5, 0.6])})
-    two = Suppressed(4, {"a": drawn([7], [0.1]), "b": drawn([8], [0.9])})
-    found = _merged([one, two, Suppressed(None, {})], 2)
+    one = SuppressedRecords(3, {"a": drawn([1, 2], [0.5, 0.6])})
+    two = SuppressedRecords(4, {"a": drawn([7], [0.1]), "b": drawn([8], [0.9])})
+    found = _merged([one, two, SuppressedRecords(None, {})], 2)
     assert found.records == 7
     assert {name: part.rows.tolist() for name, part in found.drawn.items()} == {"a": [7, 1], "b": [8]}
 
@@ -92,15 +92,15 @@ def test_what_is_found_in_parts_is_put_together() -> None:
 def test_blanks_and_coded_ends_are_looked_for() -> None:
     before = table([1, 5, 20, 30, np.nan, 9], [0] * 6)
     after = table([5, 5, np.nan, 20, np.nan, 9], [0] * 6)
-    blanks = _Sought(blanks=True)
+    blanks = _SoughtValues(blanks=True)
     assert not blanks.coded
     assert blanks.lacks(after, "pay").tolist() == [False, False, True, False, True, False]
     assert blanks.had(before, "pay").tolist() == [True, True, True, True, False, True]
-    ends = _Sought(blanks=False, bottom=5, top=20)
+    ends = _SoughtValues(blanks=False, bottom=5, top=20)
     assert ends.coded
     assert ends.lacks(after, "pay").tolist() == [True, True, False, True, False, False]
     assert ends.had(before, "pay").tolist() == [True, False, False, True, False, False]  # beyond the ends only
-    both = _Sought(blanks=True, top=20)
+    both = _SoughtValues(blanks=True, top=20)
     assert both.coded
     assert both.lacks(after, "pay").tolist() == [False, False, True, True, True, False]
     assert both.had(before, "pay").tolist() == [True, True, False, True, False, True]  # an end itself was not coded
@@ -109,7 +109,7 @@ def test_blanks_and_coded_ends_are_looked_for() -> None:
 def test_records_of_a_part_that_lack_a_value_they_had() -> None:
     before, after = table([1, 2, np.nan, 4], [0, 1, 2, 0]), table([np.nan, 2, np.nan, 4], [0, -1, 2, -1])
     draws = Draws(100, "records with suppressed values")
-    sought = {"pay": _Sought(blanks=True), "town": _Sought(blanks=True)}
+    sought = {"pay": _SoughtValues(blanks=True), "town": _SoughtValues(blanks=True)}
     found = _Gone(sought, draws, 5)(before, after, Number(40))
     assert found.records == 3  # 40, 41 and 43
     assert set(found.drawn["town"].rows.tolist()) == {41, 43}
@@ -186,15 +186,17 @@ def test_where_only_some_gaps_are_looked_at_nobody_knows_how_many_are_suppressed
 
 
 def test_coded_ends_are_few_and_named() -> None:
-    ends = _Sought(blanks=False, top=5.0)
+    ends = _SoughtValues(blanks=False, top=5.0)
     many = drawn(range(CODED + 1), np.arange(CODED + 1.0).tolist())
-    found = _few_coded(Suppressed(9, {"pay": many}), {"pay": ends})
+    found = _few_coded(SuppressedRecords(9, {"pay": many}), {"pay": ends})
     assert len(found.drawn["pay"].rows) == CODED
     assert found.what == "coded ends"
-    both = _few_coded(Suppressed(9, {"pay": many, "town": many}), {"pay": ends, "town": _Sought(blanks=True)})
+    both = _few_coded(
+        SuppressedRecords(9, {"pay": many, "town": many}), {"pay": ends, "town": _SoughtValues(blanks=True)}
+    )
     assert both.what == "suppressed values or coded ends"
     assert len(both.drawn["town"].rows) == CODED + 1
-    assert _few_coded(Suppressed(0, {}), {}).what == "suppressed values"
+    assert _few_coded(SuppressedRecords(0, {}), {}).what == "suppressed values"
     coded = Schema((Variable("pay", treatment=Treatment(top=20.0)), SCHEMA["town"]))
     before = in_parts(table([10, 20, 30, 40], [0] * 4), 2)
     after = in_parts(table([10, 20, 20, 20], [0] * 4, coded), 2)
@@ -222,7 +224,7 @@ def test_mates_show_the_category_of_a_suppressed_value() -> None:
 def test_who_was_drawn_for_another_variable_is_no_witness() -> None:
     data = table([1, 2, 3, 4], [0, 1, 2, 0])
     random, for_town = np.array([True, False, False, True]), np.array([True, True, False, True])
-    seen = Seen(("some",), random, {"town": for_town})
+    seen = SampleDesign(("some",), random, {"town": for_town})
     asked = seen.asked(data, np.arange(4))
     np.testing.assert_array_equal(asked.columns["pay"], [1, np.nan, np.nan, 4])
     assert asked.columns["town"].tolist() == [0, 1, -1, 0]
@@ -230,11 +232,11 @@ def test_who_was_drawn_for_another_variable_is_no_witness() -> None:
     turned = seen.asked(data, np.array([3, 2, 1, 0]))
     np.testing.assert_array_equal(turned.columns["pay"], [1, np.nan, np.nan, 4])
     assert turned.columns["town"].tolist() == [0, -1, 2, 0]
-    assert Seen().asked(data, np.arange(4)) is data
+    assert SampleDesign().asked(data, np.arange(4)) is data
 
 
 def test_an_order_goes_both_ways() -> None:
-    given = _Given.of([2, 0, 1], 3)
+    given = _RecordOrder.of([2, 0, 1], 3)
     assert given.records_at(np.array([0, 2]), 3).tolist() == [2, 1]
     assert given.places(np.array([2, 1]), 3).tolist() == [0, 2]
 
@@ -265,9 +267,9 @@ def test_too_few_protected_values_are_said(number: int, treated: bool, said: str
     notes = list(_too_few(audit_of({"pay": number}), before, after))
     assert len(notes) == (said is not None)
     assert all(note.startswith(said or "") for note in notes)
-    told = with_how_drawn(audit_of({"pay": number}), before, after, Seen(("drawn so",)))
+    told = with_how_drawn(audit_of({"pay": number}), before, after, SampleDesign(("drawn so",)))
     assert told.notes == ("drawn so", *notes, "before")
-    assert with_how_drawn(audit_of({"pay": number}), before, after, Seen()).notes == ("before",)
+    assert with_how_drawn(audit_of({"pay": number}), before, after, SampleDesign()).notes == ("before",)
 
 
 def test_mates_of_several_variables_share_the_most() -> None:

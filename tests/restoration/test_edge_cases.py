@@ -81,7 +81,7 @@ def test_large_tables_are_sampled_and_say_so(monkeypatch: pytest.MonkeyPatch) ->
     masked = kept.drop(columns="wages")
     whole = audit(data(kept), masked, rng=1)
     for place in (trials, module):
-        monkeypatch.setattr(place, "ASKED", 300)
+        monkeypatch.setattr(place, "MAX_TRIED_VALUES", 300)
         monkeypatch.setattr(place, "SCREENED", (400, 100))
     monkeypatch.setattr(routes, "PAIRED", (300, 50))
     sampled = audit(data(kept), masked, rng=1)
@@ -212,7 +212,7 @@ def test_what_was_done_for_one_variable_on_a_sample_is_said() -> None:
     plain: dict[str, Any] = {}
     assert said() == said(plain, plain) == []
     changed: list[tuple[dict[str, Any], str]] = [
-        ({"cells": trials.ASKED + 1}, "of a variable with more protected values"),
+        ({"cells": trials.MAX_TRIED_VALUES + 1}, "of a variable with more protected values"),
         ({"screened": True}, "other columns were looked through"),
         ({"taught": False}, "where too few values of a variable stand as they were"),
         ({"hidden": np.ones(3, dtype=bool)}, "where no record shows a category any more"),
@@ -220,4 +220,4 @@ def test_what_was_done_for_one_variable_on_a_sample_is_said() -> None:
     for one, beginning in changed:
         (line,) = said(plain, one)
         assert line.startswith(beginning)
-    assert said({"cells": trials.ASKED}) == []
+    assert said({"cells": trials.MAX_TRIED_VALUES}) == []

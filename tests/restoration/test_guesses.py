@@ -11,8 +11,16 @@ from hypothesis import strategies as st
 
 from sfumato import Microdata, Schema, Variable
 from sfumato.restoration.aims import Aim, Ranks, Values, _hidden, _teaches, aims, close, gone, numbers, spelled
-from sfumato.restoration.evidence import Evidence, Unseen, _one_by_one
-from sfumato.restoration.guess import MANY, _in_small_classes, _nearest, best_guess, exact_guess, modes, unaware_guess
+from sfumato.restoration.evidence import Evidence, UnseenCategories, _one_by_one
+from sfumato.restoration.guess import (
+    MIN_IN_BAND,
+    _in_small_classes,
+    _nearest,
+    best_guess,
+    exact_guess,
+    modes,
+    unaware_guess,
+)
 
 
 def category(truth: Any, told: Any, *, taught: bool = True, band: Any = None, level: str = "as published") -> Aim:
@@ -59,7 +67,7 @@ def test_in_each_band_of_ten_that_value_is_guessed_which_is_near_most(
     values, right = _nearest(np.array(bands), np.array(ranks), np.array(true), distance)
     for band in set(bands):
         mine = [i for i, one in enumerate(bands) if one == band]
-        if len(mine) < MANY:
+        if len(mine) < MIN_IN_BAND:
             assert all(values[i] == np.median(true) and not right[i] for i in mine)
             continue
         counts = {i: sum(abs(ranks[i] - ranks[j]) <= distance for j in mine) for i in mine}
@@ -76,7 +84,7 @@ def test_in_small_classes_the_median_of_the_others_is_guessed(drawn: tuple[list[
     values, right = _in_small_classes(np.array(bands), np.array(ranks), true, distance, *before)
     for i, band in enumerate(bands):
         others = sorted(ranks[j] for j, one in enumerate(bands) if one == band and j != i)
-        if not 1 <= len(others) < MANY - 1:
+        if not 1 <= len(others) < MIN_IN_BAND - 1:
             assert values[i] == -1.0
             assert not right[i]
             continue
@@ -319,7 +327,7 @@ def test_a_recoding_goes_one_by_one() -> None:
 def test_a_code_that_nobody_else_has_is_the_category_that_nobody_shows() -> None:
     truth = np.array([0] * 20 + [1] * 10 + [2] * 10 + [3, 4, 4])
     told = np.where(truth > 2, -1, truth)
-    unseen = Unseen.of(category(truth, told))
+    unseen = UnseenCategories.of(category(truth, told))
     assert unseen is not None
     assert np.flatnonzero(unseen.rows).tolist() == [40, 41, 42]
     assert np.flatnonzero(unseen.shown).tolist() == list(range(40))
@@ -341,5 +349,5 @@ def test_a_code_that_nobody_else_has_is_the_category_that_nobody_shows() -> None
     assert told_by(apart) == [40, 41, 42]
     apart[40] = 10
     assert told_by(apart) is None
-    assert Unseen.of(category([0, 1, 1], [0, -1, 1])) is None  # somebody shows it
-    assert Unseen.of(number([1, 2], [1, np.nan], 0.1)) is None
+    assert UnseenCategories.of(category([0, 1, 1], [0, -1, 1])) is None  # somebody shows it
+    assert UnseenCategories.of(number([1, 2], [1, np.nan], 0.1)) is None

@@ -11,7 +11,7 @@ from scanned import scanned
 from sfumato import LocalSuppression, Microdata, Schema, Variable
 from sfumato.data.present import made_missing
 from sfumato.restoration.belonging import told_by_others
-from sfumato.restoration.of_parts import Seen
+from sfumato.restoration.of_parts import SampleDesign
 from sfumato.restoration.repairs import prepare
 from small_survey import run
 
@@ -78,7 +78,10 @@ def test_persons_without_a_number_are_judged_if_they_can_be_put_together() -> No
 def test_in_parts_such_an_age_is_an_alarm(wave: bool) -> None:
     data = panel(wave)
     made = LocalSuppression(3).protect(data)
-    for seen in (Seen(), Seen(("audited in a random sample",))):  # of a sample persons may be incomplete
+    for seen in (
+        SampleDesign(),
+        SampleDesign(("audited in a random sample",)),
+    ):  # of a sample persons may be incomplete
         checked = prepare(data, made, seed=1, of_parts=seen).checked
         assert checked.audit is not None and not checked.passed
         worst = checked.audit["household"].worst
@@ -94,9 +97,9 @@ def test_in_parts_a_blank_person_is_no_alarm_and_too_few_records_are_told() -> N
     data = panel()
     who = data.columns["person"].astype(int)
     gone = made_missing(data, {"age": np.isin(who, np.arange(0, 400, 9))})
-    assert prepare(data, gone, seed=1, of_parts=Seen()).checked.passed
+    assert prepare(data, gone, seed=1, of_parts=SampleDesign()).checked.passed
     one = np.flatnonzero(data.columns["wave"] == np.arange(1600) // 4 % 4)  # a wave of each person
-    checked = prepare(data.take(one), gone.take(one), seed=1, of_parts=Seen(("a sample",))).checked
+    checked = prepare(data.take(one), gone.take(one), seed=1, of_parts=SampleDesign(("a sample",))).checked
     assert checked.audit is not None and any("was not judged" in note for note in checked.audit.notes)
 
 

@@ -146,7 +146,7 @@ def test_what_hardly_varies_matches_nothing() -> None:
     found = match(*both)
     assert found.how == "values"
     assert np.array_equal(found.records, order)
-    assert matching.CONSTANT > 0.9
+    assert matching.MIN_SHARE_OF_A_CONSTANT > 0.9
     with pytest.raises(DataError, match="no variable of the original"):
         match(both[0], table({"other": codes}))
 

@@ -13,7 +13,7 @@ from sfumato.restoration.aims import Aim, Values, aims
 from sfumato.restoration.evidence import Evidence
 from sfumato.restoration.findings import Audit, Restored, Route
 from sfumato.restoration.guess import best_guess
-from sfumato.restoration.of_parts import Seen
+from sfumato.restoration.of_parts import SampleDesign
 from sfumato.restoration.repairs import (
     COPY,
     Repair,
@@ -43,7 +43,7 @@ def inside(made: _Work) -> list[str]:
     return [repair.inside for repair in made.repairs]
 
 
-def work(before: Microdata, after: Microdata, seen: Seen | None = None) -> _Work:
+def work(before: Microdata, after: Microdata, seen: SampleDesign | None = None) -> _Work:
     return _Work(before, after, None, seen)
 
 
@@ -114,7 +114,7 @@ def test_a_key_goes_only_if_it_is_a_copy() -> None:
     coarse = work(data, blank)
     _cut(coarse, restored("pay", "twin", level="in full"))
     assert coarse.left_out == ("twin",)  # what was coarsened is told in all records
-    parts = work(data, blank, Seen())
+    parts = work(data, blank, SampleDesign())
     _cut(parts, restored("pay", "twin"))
     assert parts.left_out == ("twin",)  # nothing is blanked in tables in parts
 
@@ -126,7 +126,7 @@ def test_a_value_blank_for_one_member_is_blank_for_all() -> None:
     assert np.flatnonzero(made.table.missing("few")).tolist() == [2, 3, 4, 5]
     assert inside(made) == ["few is blank for all members of a household if for one (2 values)"]
     assert _blank_together(made, ["few"]) == set()
-    assert _blank_together(work(data, hidden(data, "few", [2]), Seen()), ["few"]) == set()
+    assert _blank_together(work(data, hidden(data, "few", [2]), SampleDesign()), ["few"]) == set()
     before = hidden(data, "few", [2])
     assert _blank_together(work(before, before), ["few"]) == set()  # it was blank in the original
 
@@ -170,7 +170,7 @@ def test_households_get_new_numbers() -> None:
     again = work(data, data)
     _new_households(again, seed=1, key="other")
     assert not np.array_equal(again.table.columns["home"], fresh, equal_nan=True)
-    parts = work(data, data, Seen())
+    parts = work(data, data, SampleDesign())
     _new_households(parts, seed=1, key="")
     assert parts.left_out == ("home",)
     none = work(data, data.without(["home"]))
@@ -201,7 +201,7 @@ def test_the_number_of_a_household_that_counts_a_protected_size(
     data = survey()
     rows = np.arange(20) < blank
     monkeypatch.setattr(repairs, "sizes_to_count", lambda original, protected: {"size": rows})
-    made = work(data, data, Seen() if parts else None)
+    made = work(data, data, SampleDesign() if parts else None)
     first, last = Repair("in words", public="one"), Repair("in words", public="two")
     made.repairs += [first, Repair("renumbered", ("home",), inside="new", public="numbers"), last]
     _without_counts(made, keep_households=keep)
@@ -242,7 +242,7 @@ def test_a_weight_that_gives_values_back_is_raked_unless_it_is_kept() -> None:
     kept = work(data, blank)
     assert not _repaired(kept, alarms(("weight", restored("key", "w"))), data.weights(), keep_weights=True)
     assert kept.renewed == ()
-    parts = work(data, blank, Seen())
+    parts = work(data, blank, SampleDesign())
     assert _repaired(parts, alarms(("weight", restored("key", "w"))), data.weights(), keep_weights=False)
     assert parts.left_out == parts.columns("lost") == ("w",)
     quiet = replace(restored("key", "w"), reading="luck")
@@ -388,7 +388,7 @@ def test_a_set_grows_while_a_further_column_tells_a_twentieth_more(monkeypatch: 
         found, tests = routes._widened(target, small, (0.5, ("a", "b")))
         return [len(shown) for _, shown in found], tests
 
-    assert 0.5 + 0.25 + routes.MORE == 0.8  # so that the next is exactly a twentieth more
+    assert 0.5 + 0.25 + routes.MIN_GAIN_OF_COMBINING == 0.8  # so that the next is exactly a twentieth more
     assert widest(0.75, 0.8) == ([3], 6 + 5)  # six columns beside two, five beside three
     assert widest(0.75, 0.81, 0.85) == ([3, 4], 6 + 5 + 4)
     assert widest(0.4, 0.5, 0.6, 0.7, 0.8) == ([3, 4, 5, 6], 6 + 5 + 4 + 3)

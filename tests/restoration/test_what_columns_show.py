@@ -27,9 +27,9 @@ from sfumato.restoration.matching import match
 from sfumato.restoration.proposals import likely_sources
 from sfumato.restoration.releases import columns_beside, releases_beside
 from sfumato.restoration.trials import (
+    EvidenceRules,
     Sample,
     Target,
-    Way,
     best_of,
     published_lesson,
     read_off,
@@ -236,7 +236,7 @@ def test_large_tables_are_looked_through_on_a_sample(monkeypatch: pytest.MonkeyP
     with_units = removed(codes, np.repeat(np.arange(20), 2), asked=np.arange(40) % 5 == 0).part(12, 5)[0]
     assert with_units.units is not None
     assert with_units.units.tolist()[:4] == [0, 0, 1, 1]
-    monkeypatch.setattr(trials, "ASKED", 3)
+    monkeypatch.setattr(trials, "MAX_TRIED_VALUES", 3)
     assert target.asked.tolist() == [0, 5, 10]
 
 
@@ -257,7 +257,7 @@ def test_what_others_publish_teaches_and_ones_own_if_asked() -> None:
     assert others.learners.tolist() == [0, 2]
     assert others.own.tolist() == [0, 1, 2]
     assert published_lesson(aim, own=True).own.tolist() == [3, 3, 3]  # nobody is left out
-    way = Way()
+    way = EvidenceRules()
     assert (way.ties, way.apart, way.published, way.own) == (True, 0, False, False)
 
 
@@ -330,9 +330,9 @@ def test_what_was_tried_on_a_sample_is_said(monkeypatch: pytest.MonkeyPatch) -> 
     module = import_module("sfumato.restoration.audit")
     data = table({"a": np.arange(12.0), "t": list("ABCD") * 3})
     blank = data.replace({"t": np.where(np.arange(12) % 3 == 0, -1, data.columns["t"]).astype(np.int32)})
-    monkeypatch.setattr(module, "ASKED", 4)
+    monkeypatch.setattr(module, "MAX_TRIED_VALUES", 4)
     assert not any("were tried" in note for note in audit(data, blank).notes)
-    monkeypatch.setattr(module, "ASKED", 3)
+    monkeypatch.setattr(module, "MAX_TRIED_VALUES", 3)
     assert any("a random 3 were tried" in note for note in audit(data, blank).notes)
 
 
@@ -366,12 +366,12 @@ def test_where_few_sources_are_tried_those_in_which_records_agree_most_are(monke
     wrong = np.where(np.arange(400) // 8 % 5 == 0, (band + 3) % 8, band)
     data = table({"nearly": [f"n{one}" for one in wrong], "band": band.astype(str), "copy": [f"c{b}" for b in band]})
     columns = {name: column(data, name) for name in data.names}
-    monkeypatch.setattr(proposals, "PAIRS", 0)
+    monkeypatch.setattr(proposals, "MAX_PAIRS", 0)
     for fewest, sources in ((2, ["copy", "nearly"]), (1, ["copy"])):
-        monkeypatch.setattr(proposals, "FEWEST", fewest)
+        monkeypatch.setattr(proposals, "MIN_PAIRS_OF_COLUMN", fewest)
         assert likely_sources(data, columns, np.random.default_rng(1))["band"] == sources
     assert proposals.most_likely(5) == 1
-    monkeypatch.setattr(proposals, "PAIRS", 12)
+    monkeypatch.setattr(proposals, "MAX_PAIRS", 12)
     assert [proposals.most_likely(number) for number in (0, 1, 5, 13)] == [12, 12, 2, 1]
 
 

@@ -77,7 +77,7 @@ def test_twenty_records_say_something_and_fewer_nothing() -> None:
 def test_long_tables_are_looked_through_on_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = ages()
     data = table({**columns, "born": 2020 - columns["age"]})
-    monkeypatch.setattr(module, "LOOKED", 100)
+    monkeypatch.setattr(module, "MAX_RECORDS_READ", 100)
     found = dependencies(data, found=())
     assert (found.records, found.looked) == (240, 100)
     assert [one.name for one in found.found] == ["born"]
@@ -96,15 +96,15 @@ def test_columns_that_name_units_are_left_aside() -> None:
 
 def test_many_columns_are_cut_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     data = table({name: np.arange(30.0) % (3 + i) for i, name in enumerate("abcd")})
-    monkeypatch.setattr(module, "WIDEST", 4)
+    monkeypatch.setattr(module, "MAX_VARIABLES", 4)
     whole = search(data)
     assert len(whole.columns) == 4
     assert whole.notes == []
-    monkeypatch.setattr(module, "WIDEST", 3)
+    monkeypatch.setattr(module, "MAX_VARIABLES", 3)
     cut = search(data)
     assert list(cut.columns) == ["a", "b", "c"]
     assert cut.notes == ["looked through: the first 3 of 4 variables"]
-    monkeypatch.setattr(module, "WIDE", 2)
+    monkeypatch.setattr(module, "MAX_COMBINED_VARIABLES", 2)
     assert cut._first(["a", "b"], lambda name: name, "numbers") == ["a", "b"]
     assert cut._first(["c", "b", "a"], lambda name: name, "numbers") == ["b", "a"]
     assert cut.notes[-1] == "looked through: 2 of 3 numbers"
@@ -272,8 +272,8 @@ def test_so_many_pairs_are_tried_in_all_and_luck_is_counted_over_all(
     assert list(made._together(once, known)) == []
     assert tests == [7 * asked] * asked  # each variable has seven tries
     (room,) = set(rooms)
-    assert asked * room**2 / 2 <= module.SETS < asked * (room + 1) ** 2 / 2
-    monkeypatch.setattr(module, "SETS", 5)  # however few: six columns
+    assert asked * room**2 / 2 <= module.MAX_SETS < asked * (room + 1) ** 2 / 2
+    monkeypatch.setattr(module, "MAX_SETS", 5)  # however few: six columns
     assert list(made._together(once, known)) == []
     assert rooms.pop() == 6
     del rooms[asked:]

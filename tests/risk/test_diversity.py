@@ -113,7 +113,7 @@ def test_classes_with_missing_keys_come_in_parts_that_fit_into_memory(
     data = survey(3, 50, holes=True)
     measures = (LDiversity(3, "entropy"), TCloseness())
     at_once = [measure.evaluate(data, data) for measure in measures]
-    monkeypatch.setattr("sfumato.risk.diversity.MOST_ENTRIES", at_a_time)
+    monkeypatch.setattr("sfumato.risk.diversity.MAX_ENTRIES", at_a_time)
     for measure, whole in zip(measures, at_once, strict=True):
         found = measure.evaluate(data, data)
         assert found.by_record is not None and whole.by_record is not None

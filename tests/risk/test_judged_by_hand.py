@@ -7,14 +7,14 @@ import pytest
 
 from sfumato import Scenario
 from sfumato.pair.sample import Sample
-from sfumato.risk.judged import Chances, Judged, surer
+from sfumato.risk.judged import Chances, JudgedScenario, surer
 
 EVERYBODY = Scenario("all", ("a",), k=3)
 
 
-def judged(mean: float, **more: object) -> Judged:
+def judged(mean: float, **more: object) -> JudgedScenario:
     values = np.array([0.0, 2 * mean])
-    return Judged(EVERYBODY, more.pop("attack", "x"), Chances(values), 0.25, more.pop("notes", ()), **more)  # type: ignore[arg-type]
+    return JudgedScenario(EVERYBODY, more.pop("attack", "x"), Chances(values), 0.25, more.pop("notes", ()), **more)  # type: ignore[arg-type]
 
 
 def test_means_and_shares_of_all_records() -> None:
@@ -78,22 +78,24 @@ def test_the_error_of_a_figure_reaches_to_its_rivals() -> None:
     assert judged(0.2).error(None) is None
     sample = Sample(np.arange(4), 100)
     sampled = Chances(np.array([0.0, 0.0, 1.0, 1.0]), sample=sample)
-    own = Judged(EVERYBODY, "x", sampled, None, ())
+    own = JudgedScenario(EVERYBODY, "x", sampled, None, ())
     assert own.error(None) == pytest.approx(sampled.error(None))
     rival = Chances(np.array([0.4, 0.8, 1.0, 1.0]), sample=sample)
-    both = Judged(EVERYBODY, "x", sampled, None, (), rivals=(rival,))
+    both = JudgedScenario(EVERYBODY, "x", sampled, None, (), rivals=(rival,))
     assert both.error(None) == pytest.approx(max(sampled.error(None), 0.3 / 1.959964 + rival.error(None)), rel=1e-5)
     lower = Chances(np.array([0.0, 0.0, 0.0, 1.0]), sample=sample)
-    assert Judged(EVERYBODY, "x", sampled, None, (), rivals=(lower,)).error(None) == pytest.approx(sampled.error(None))
-    apart = Judged(EVERYBODY, "x", sampled, None, (), rivals=(lower,)).error(0.5)
+    assert JudgedScenario(EVERYBODY, "x", sampled, None, (), rivals=(lower,)).error(None) == pytest.approx(
+        sampled.error(None)
+    )
+    apart = JudgedScenario(EVERYBODY, "x", sampled, None, (), rivals=(lower,)).error(0.5)
     assert apart == pytest.approx(0.25 / 1.959964 + lower.error(0.5), rel=1e-5)  # a share may be the smaller
-    whole = Judged(EVERYBODY, "x", Chances(np.array([0.5])), None, (), rivals=(lower,))
+    whole = JudgedScenario(EVERYBODY, "x", Chances(np.array([0.5])), None, (), rivals=(lower,))
     assert whole.error(None) is not None
 
 
 def test_a_row_of_the_table_says_what_is_known_exactly_and_what_about() -> None:
     scenario = Scenario("neighbour", ("town", "age"), about=("age",), k=3)
-    told = Judged(scenario, "x", Chances(np.array([0.0, 0.5])), 0.5, ()).row(2)
+    told = JudgedScenario(scenario, "x", Chances(np.array([0.0, 0.5])), 0.5, ()).row(2)
     assert told["knows"] == "town, about age"
     assert (told["share"], told["expected"], told["largest"], told["violating k"]) == (0.25, 0.5, 0.5, 0.5)
 
@@ -106,7 +108,7 @@ def test_single_records_are_bounded_by_the_attack_with_which_most_exceed_the_lim
     scenario = Scenario("one", ("a",))
     lesser = surer(usual, [("sure", sure), ("never more", never_more)])
     assert [name for name, _ in lesser] == ["sure"]
-    found = Judged(scenario, "usual", usual, None, (), lesser=lesser)
+    found = JudgedScenario(scenario, "usual", usual, None, (), lesser=lesser)
     assert found.at(None) is found and found.at(0.2).attack == "usual"
     assert found.at(0.2).value(0.2) == 0.6 and found.at(0.5).value(0.5) == 0.1  # with the usual one nobody exceeds 1/2
     assert found.at(0.5).attack == "sure" and found.at(0.5).chances.values[9] == 1
@@ -115,8 +117,10 @@ def test_single_records_are_bounded_by_the_attack_with_which_most_exceed_the_lim
 
 def test_attacks_with_what_the_rest_of_the_file_tells_bound_single_records_too() -> None:
     scenario = Scenario("one", ("a",))
-    plain = Judged(scenario, "usual", Chances(np.full(4, 0.5)), 0.25, ())
-    told = Judged(scenario, "alike", Chances(np.array([1.0, 0, 0, 0])), None, (), other=Chances(np.full(4, 0.1)))
+    plain = JudgedScenario(scenario, "usual", Chances(np.full(4, 0.5)), 0.25, ())
+    told = JudgedScenario(
+        scenario, "alike", Chances(np.array([1.0, 0, 0, 0])), None, (), other=Chances(np.full(4, 0.1))
+    )
     found = plain.or_with_others([told])
     assert (found.attack, found.value(None)) == ("usual", 0.5)
     assert found.at(0.7).attack == "alike, with what the rest of the file tells"

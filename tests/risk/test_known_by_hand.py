@@ -15,7 +15,7 @@ from sfumato.pair.sample import Sample
 from sfumato.risk import household_attack, judged_in_parts
 from sfumato.risk.compared_variables import codes_among
 from sfumato.risk.household_attack import alike_households
-from sfumato.risk.judged import Known, _comparable, _mean_of, _with_sizes
+from sfumato.risk.judged import IntruderKnowledge, _comparable, _mean_of, _with_sizes
 from sfumato.risk.judged_in_parts import _cells, _different, _members
 from sfumato.risk.told_by_others import _functions, _gaps, _listed, _parts, _refining, _sums, with_functions
 from tables import numbers
@@ -28,8 +28,8 @@ def table(columns: dict[str, Any], *variables: Variable, **special: Any) -> Micr
     return Microdata.from_frame(pa.table(columns), Schema(variables, **special))
 
 
-def known_of(before: Microdata, after: Microdata, *keys: str, **more: Any) -> Known:
-    return Known.of(Pair.of(before, after), Scenario("neighbour", keys, **more))
+def known_of(before: Microdata, after: Microdata, *keys: str, **more: Any) -> IntruderKnowledge:
+    return IntruderKnowledge.of(Pair.of(before, after), Scenario("neighbour", keys, **more))
 
 
 TOWNS = table(
@@ -181,7 +181,7 @@ def test_numbers_among_the_keys_are_counted_by_their_values(monkeypatch: pytest.
         Variable("town", "nominal", "key"),
     )
     pair = Pair.of(cut(data, [3]), cut(data, [3]))
-    known = Known.of(pair, Scenario("all", ("x", "town")))
+    known = IntruderKnowledge.of(pair, Scenario("all", ("x", "town")))
     found = _cells(known, None)
     assert found is not None
     assert found.names == ("x", "town")
@@ -195,14 +195,14 @@ def test_numbers_among_the_keys_are_counted_by_their_values(monkeypatch: pytest.
     assert codes_among(np.array([0.1, 0.6]), np.array([0.6, NAN, 0.1])).tolist() == [1, -1, 0]
     assert codes_among(None, np.array([2, -1])).tolist() == [2, -1]
     assert _different(np.array([0.6, NAN]), np.array([0.1])).tolist() == [0.1, 0.6]
-    monkeypatch.setattr(judged_in_parts, "MOST_VALUES", 2)
+    monkeypatch.setattr(judged_in_parts, "MAX_VALUES", 2)
     assert _cells(known, None) is not None
-    monkeypatch.setattr(judged_in_parts, "MOST_VALUES", 1)
+    monkeypatch.setattr(judged_in_parts, "MAX_VALUES", 1)
     assert _cells(known, None) is None
-    monkeypatch.setattr(judged_in_parts, "MOST_VALUES", 9)
-    monkeypatch.setattr(judged_in_parts, "MOST_CELLS", 3)
+    monkeypatch.setattr(judged_in_parts, "MAX_VALUES", 9)
+    monkeypatch.setattr(judged_in_parts, "MAX_CELLS", 3)
     assert _cells(known, None) is not None
-    monkeypatch.setattr(judged_in_parts, "MOST_CELLS", 2)
+    monkeypatch.setattr(judged_in_parts, "MAX_CELLS", 2)
     assert _cells(known, None) is None
 
 

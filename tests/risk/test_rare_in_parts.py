@@ -13,7 +13,7 @@ from sfumato import DistanceLinkage, Microdata, Reidentification, Scenario
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.pair.sample import NORMAL, Sample
-from sfumato.risk.judged import ALIKE, Chances, Judged
+from sfumato.risk.judged import ALIKE, Chances, JudgedScenario
 from tables import numbers, persons
 from test_contract_parts import cut, same
 
@@ -62,7 +62,7 @@ def test_by_hand_the_error_reaches_as_far_as_that_of_a_rival() -> None:
     sample = Sample(np.arange(4), 8)
     rival = Chances(np.array([0.0, 0.0, 0.0, 1.0]), sample=sample)  # 1/4
     error = rival.error(None)
-    judged = Judged(Scenario("s", KEYS), ALIKE, Chances(np.full(8, 0.5)), None, (), rivals=(rival,))
+    judged = JudgedScenario(Scenario("s", KEYS), ALIKE, Chances(np.full(8, 0.5)), None, (), rivals=(rival,))
     # from 1/2, counted for all, to the upper end of 1/4 +- 1.96 errors
     assert NORMAL * (judged.error(None) or 0.0) == pytest.approx(0.25 + NORMAL * error - 0.5)
     # above 0.4 are all, and 1/4 by the rival: it is 3/4 less, and may be as much less again as its interval

@@ -14,7 +14,7 @@ from sfumato import Microdata, Scenario, Schema, Variable
 from sfumato.kernels.population import Spectrum, fitted
 from sfumato.pair import Pair
 from sfumato.pair.sample import Sample
-from sfumato.risk.judged import Chances, Judged
+from sfumato.risk.judged import Chances, JudgedScenario
 from sfumato.risk.population import (
     Crowds,
     Matches,
@@ -276,7 +276,7 @@ def test_an_estimate_is_told_with_its_interval_and_with_what_other_models_say() 
     estimate = Matches("A", np.ones(1), expected, 10.0, 50.0, None, 200, 2000, ())
 
     def told(above: float | None = None, *, knows: bool = False, low: float = 10.0) -> dict[str, float]:
-        judged = Judged(
+        judged = JudgedScenario(
             Scenario("x", ("a",), knows_membership=knows),
             "alike",
             Chances(np.array([0.0, 0.2])),
@@ -304,10 +304,10 @@ def test_an_estimate_is_told_with_its_interval_and_with_what_other_models_say() 
 
 def test_of_two_scenarios_the_one_that_finds_more_decides_and_its_error_reaches_to_the_other() -> None:
     sample = Sample(np.arange(4), 100)
-    one = Judged(
+    one = JudgedScenario(
         Scenario("one", ("a",)), "alike", Chances(np.array([0.0, 0.0, 1.0, 1.0]), sample=sample), None, (), None, sample
     )
-    two = Judged(
+    two = JudgedScenario(
         Scenario("two", ("b",)), "alike", Chances(np.array([0.0, 0.0, 0.8, 1.0]), sample=sample), None, (), None, sample
     )
     parts, notes = _said_of_sample([one, two], one, None, households=False)
@@ -315,7 +315,7 @@ def test_of_two_scenarios_the_one_that_finds_more_decides_and_its_error_reaches_
     assert parts == {"standard error": pytest.approx(max(errors[0], (0.45 - 0.5) / 1.959964 + errors[1]), rel=1e-5)}
     assert notes[-1].startswith("the largest chance is that of the records drawn")
     assert _said_of_sample([one], one, None, households=True)[1][-1].startswith("those drawn live with too many others")
-    whole = Judged(Scenario("all", ("a",)), "alike", Chances(np.array([0.5])), None, ())
+    whole = JudgedScenario(Scenario("all", ("a",)), "alike", Chances(np.array([0.5])), None, ())
     assert _said_of_sample([whole], whole, None, households=True) == ({}, ())
     parts, notes = _said_of_sample([whole, two], whole, None, households=False)
     assert notes[0].startswith("counted for all records, but another attack may find more")

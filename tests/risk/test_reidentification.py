@@ -443,6 +443,6 @@ def test_an_attack_that_is_not_tried_is_said(monkeypatch: pytest.MonkeyPatch) ->
         return [n for n in Reidentification().evaluate(data, gone).notes if "pairs of a person" in n]
 
     assert said() == []
-    monkeypatch.setattr(told_by_others, "MOST_PAIRS", 5)  # three towns by two classes that agree with each
+    monkeypatch.setattr(told_by_others, "MAX_PAIRS", 5)  # three towns by two classes that agree with each
     (note,) = said()
     assert "an attack is not tried, by who weighs records that agree" in note

@@ -126,7 +126,7 @@ def test_too_many_combinations_are_sampled(monkeypatch: pytest.MonkeyPatch) -> N
 
     data = persons(300)
     measure = Reidentification(variables=("region", "age"), sample=20)
-    monkeypatch.setattr(judged_in_parts, "MOST_CELLS", 10)
+    monkeypatch.setattr(judged_in_parts, "MAX_CELLS", 10)
     by_sample = measure.evaluate(data, data, rng=2)
     chance = Reidentification(variables=("region", "age")).evaluate(data, data).by_record
     assert chance is not None

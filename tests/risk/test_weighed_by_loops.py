@@ -124,12 +124,12 @@ def test_a_record_that_taught_is_not_preferred_to_the_own_one() -> None:
 def test_terms_are_dropped_where_pairs_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     before = np.zeros((6, 1), dtype=np.int32)
     term = Term(np.arange(6) % 2, np.arange(6) % 3)
-    monkeypatch.setattr(module, "MOST_PAIRS", 1)
+    monkeypatch.setattr(module, "MAX_PAIRS", 1)
     assert weighed(before, before) is not None  # one class of persons with one of records
     assert weighed(before, before, [term]) is None  # no term would be left
-    monkeypatch.setattr(module, "MOST_PAIRS", 0)
+    monkeypatch.setattr(module, "MAX_PAIRS", 0)
     assert weighed(before, before) is None
-    monkeypatch.setattr(module, "MOST_PAIRS", 12)  # up to four kinds of persons by three of records
+    monkeypatch.setattr(module, "MAX_PAIRS", 12)  # up to four kinds of persons by three of records
     finer = Term(np.arange(6), np.arange(6))
     found = weighed(before, before, [term, finer])
     assert found is not None

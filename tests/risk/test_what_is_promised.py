@@ -120,7 +120,7 @@ def test_shares_end_where_they_mean_something(measure: Any, name: str, kept: Any
 
 
 def test_pairs_one_to_one_are_of_so_many_records_and_not_of_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distance_linkage, "MOST_PAIRED", 4)
+    monkeypatch.setattr(distance_linkage, "MAX_PAIRED", 4)
     five = numbers(a=[1.0, 2, 3, 4, 5])
     four = numbers(a=[1.0, 2, 3, 4])
     assert DistanceLinkage(links="one to one").evaluate(four, four).value == 1
@@ -238,9 +238,9 @@ def test_the_rank_of_who_is_in_nobodys_window() -> None:
 
 def test_sets_of_keys_are_counted_up_to_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
     data = pa.table({"a": [1, 1, 2], "b": [1, 2, 2], "c": [1, 1, 1]})
-    monkeypatch.setattr(sample_uniques, "MOST_SETS", 6)  # three keys, three pairs
+    monkeypatch.setattr(sample_uniques, "MAX_SETS", 6)  # three keys, three pairs
     SampleUniques(2, variables=("a", "b", "c")).evaluate(data, data)
-    monkeypatch.setattr(sample_uniques, "MOST_SETS", 5)
+    monkeypatch.setattr(sample_uniques, "MAX_SETS", 5)
     with pytest.raises(NotApplicable, match="6 sets of up to 2, more than the 5"):
         SampleUniques(2, variables=("a", "b", "c")).evaluate(data, data)
 

@@ -12,7 +12,16 @@ import sfumato
 from sfumato.compare.examine.findings import Deed, FewLeft, PairUtility, ReleasedVariable, ReleaseFacts, VariableUtility
 from sfumato.compare.examine.variables import utility_found
 from sfumato.show.advice import TEXTS, TOPIC_OF, advice_on
-from sfumato.show.grades import APART, CHANGED, CLOSE, MUCH, SOME, changed_pairs, graded, is_untold
+from sfumato.show.grades import (
+    CHANGED,
+    MAX_DISTANCE_AS_BEFORE,
+    MIN_DISTANCE_APART,
+    MUCH,
+    SOME,
+    changed_pairs,
+    graded,
+    is_untold,
+)
 from sfumato.show.page import render_markdown
 from sfumato.show.release import NAMED, POINTS, release_of
 from sfumato.show.summary import Release, Usefulness
@@ -58,7 +67,7 @@ def releases(draw: st.DrawFn) -> Release:
         )
         for name in names
     )
-    distances = st.sampled_from([None, 0.0, 0.01, CLOSE, 0.05, APART, 0.9])
+    distances = st.sampled_from([None, 0.0, 0.01, MAX_DISTANCE_AS_BEFORE, 0.05, MIN_DISTANCE_APART, 0.9])
     figures = [useful(name, draw(distances)) for name in names if draw(st.booleans())]
     outcomes = st.sampled_from(OUTCOMES[:-1])
     pairs = [

@@ -7,7 +7,7 @@ import pytest
 from sfumato import ParameterError, studies
 from sfumato.studies import karr, woo
 from sfumato.studies.domingo import findings
-from sfumato.studies.study import CHANGING, TRIED, Figure, Finding, Line, Study, over_seeds, unsettled
+from sfumato.studies.study import CHANGING, SEEDS, Figure, Finding, Line, Study, over_seeds, unsettled
 
 
 def made_up(seed: int, *found: Finding, name: str = "woo") -> Study:
@@ -60,7 +60,7 @@ def test_with_one_seed_those_known_to_change_get_no_verdict() -> None:
 
 def test_those_known_to_change_are_statements_of_the_studies() -> None:
     assert set(CHANGING) == set(studies.names())
-    assert all(0 < held < TRIED for known in CHANGING.values() for held in known.values())
+    assert all(0 < held < SEEDS for known in CHANGING.values() for held in known.values())
     assert set(CHANGING["woo"]) <= {statement.text for statement in woo.STATEMENTS}
     flat = {column: Figure(0.5, 0.1, math.nan) for column in karr.COLUMNS}
     lines = [

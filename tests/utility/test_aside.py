@@ -62,7 +62,7 @@ def short(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(normality, "BLOCK", 7)
     if request.param == "sorted on disk":
         for module in (univariate, normality):
-            monkeypatch.setattr(module, "LONG", 0)
+            monkeypatch.setattr(module, "MAX_RECORDS_IN_MEMORY", 0)
             monkeypatch.setattr(module, "MEMORY", 90 * sorting.SHARE * sorting.BYTES)
 
 
@@ -113,7 +113,7 @@ def test_ranks_of_a_column_that_is_sorted_on_disk(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stretches, "LENGTH", 7)
         held, squares = ranks_aside(column, folder)
-        patch.setattr(put_in_files, "LONG", 0)
+        patch.setattr(put_in_files, "MAX_RECORDS_IN_MEMORY", 0)
         patch.setattr(put_in_files, "MEMORY", most * sorting.SHARE * sorting.BYTES)
         found, same = ranks_aside(column, folder)
     expected = 2 * stats.rankdata(column) - (len(column) + 1)  # doubled and centred

@@ -7,7 +7,7 @@ import pytest
 from tiny import people
 
 from sfumato.errors import DataError
-from sfumato.workbench.desk import MOST_TABLES, Desk
+from sfumato.workbench.desk import MAX_TABLES, Desk
 from sfumato.workbench.draft import Draft
 
 
@@ -38,14 +38,14 @@ def test_what_another_page_is_just_writing_is_no_edit_from_outside(
 def test_tables_of_earlier_schemas_are_not_held_in_memory(tmp_path: Path) -> None:
     desk = people(tmp_path / "project").desk
     draft = desk.now().draft
-    codes = range(10, 10 + MOST_TABLES + 3)  # each another code for missing, so that the file is read anew
+    codes = range(10, 10 + MAX_TABLES + 3)  # each another code for missing, so that the file is read anew
     drafts = [
         draft.but(schema=draft.schema.replace('role = "other"', f'role = "other"\nmissing = [{c}]', 1)) for c in codes
     ]
     tables = [desk.table(one) for one in drafts]
     kept = [id(made) for (name, _), made in desk._kept.items() if name == "table and schema"]
-    assert kept == [id(one) for one in tables[-MOST_TABLES:]]
-    assert sum(name == "table" for name, _ in desk._kept) == MOST_TABLES
+    assert kept == [id(one) for one in tables[-MAX_TABLES:]]
+    assert sum(name == "table" for name, _ in desk._kept) == MAX_TABLES
 
 
 def test_what_cannot_be_made_leaves_nothing_behind_and_is_tried_again(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from swept import BOUND, FAMILIES, OWN, begun, finished_run, swept
 from sfumato.project.record import Record
 from sfumato.workbench.board import mark, read_limit, weigh
 from sfumato.workbench.desk import Desk
-from sfumato.workbench.jobs import Told
+from sfumato.workbench.jobs import JobStatus
 from sfumato.workbench.latest import latest
 
 K2, K3, MDAV = OWN
@@ -157,7 +157,7 @@ def test_figures_of_another_table_are_said_to_be_so(swept: Desk) -> None:
 def test_while_a_run_goes_on_the_page_asks_again_and_at_its_end_once(
     swept: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    going = Told(
+    going = JobStatus(
         "running", "Protecting and measuring candidates, 1 of 3", running=True, share=1 / 3, phase="candidates"
     )
     monkeypatch.setattr(swept.jobs, "told", lambda: replace(going, now=("MDAV(k=3)",), command="sweep"))
@@ -166,7 +166,7 @@ def test_while_a_run_goes_on_the_page_asks_again_and_at_its_end_once(
     assert 'hx-trigger="every 2s"' in part.text and "<html" not in part.text
     assert "At work on MDAV(k=3)" in said(part) and 'id="answer"' in part.text
     assert "Best so far" in said(part) and "choose this one" not in part.text
-    monkeypatch.setattr(swept.jobs, "told", lambda: Told("done", "The last run is done", running=False))
+    monkeypatch.setattr(swept.jobs, "told", lambda: JobStatus("done", "The last run is done", running=False))
     part = bench.get("explore?part=run")
     assert 'hx-trigger="load"' in part.text and 'id="answer"' not in part.text
 

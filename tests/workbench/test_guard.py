@@ -14,7 +14,7 @@ from sfumato.workbench import guard
 from sfumato.workbench.app import make_app
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.guard import Sessions
-from sfumato.workbench.uploads import OURS, inside, plain_name
+from sfumato.workbench.uploads import RESERVED_NAMES, inside, plain_name
 
 PORT = 8765
 BASE = f"http://127.0.0.1:{PORT}"
@@ -254,7 +254,7 @@ def test_an_upload_needs_a_plain_name(browser: Browser, name: str) -> None:
     assert "plain name" in answer.json()["error"]
 
 
-@pytest.mark.parametrize("name", [*OURS, "Decision.json", "RUN.JSON"])
+@pytest.mark.parametrize("name", [*RESERVED_NAMES, "Decision.json", "RUN.JSON"])
 def test_an_upload_never_passes_for_what_the_program_keeps(browser: Browser, name: str) -> None:
     browser.enter()
     said = {"Origin": BASE, "X-CSRF": browser.csrf}
@@ -277,7 +277,7 @@ def test_an_upload_is_bounded_whole_and_for_its_owner_alone(browser: Browser, mo
     again = send("a.csv", b"y\n2\n")
     assert again.status_code == 422
     assert kept.read_bytes() == b"x\n1\n"
-    monkeypatch.setattr("sfumato.workbench.app.MOST_UPLOADED", 1000)
+    monkeypatch.setattr("sfumato.workbench.app.MAX_UPLOAD_BYTES", 1000)
     large = send("b.csv", b"0" * 1001)
     assert large.status_code == 422
     assert "more than" in large.json()["error"]

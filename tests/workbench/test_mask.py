@@ -183,7 +183,7 @@ def test_a_step_is_tried_on_what_the_steps_before_leave(fresh: Bench) -> None:
 
 
 def test_large_tables_are_not_tried_on_the_page(fresh: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sfumato.workbench.tries.MOST_RECORDS", 10)
+    monkeypatch.setattr("sfumato.workbench.tries.MAX_RECORDS", 10)
     assert "tried out on the page up to 10" in step_tried(fresh.desk, fresh.draft, (), sfumato.Noise(0.123)).trouble
 
 

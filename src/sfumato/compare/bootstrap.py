@@ -42,13 +42,14 @@ from sfumato.parameters import random_generator
 
 Floats = NDArray[np.float64]
 Way = Literal["contributions", "pairs", "tables"]
-SAID: dict[Way, str] = {
+DESCRIPTIONS: dict[Way, str] = {
     "contributions": "by resampling what each record contributes, the tables unchanged",
     "pairs": "by resampling records together with their protected ones",
     "tables": "by resampling the records of each table by itself",
 }
-LEAST = 20  # repetitions: fewer give no interval
-FAR = 3.0  # standard errors between a figure and its repetitions, from which on no interval will hold it
+MIN_REPETITIONS = 20  # repetitions: fewer give no interval
+# standard errors between a figure and its repetitions, from which on no interval will hold it
+MAX_STANDARD_ERRORS = 3.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -76,7 +77,7 @@ class Bootstrap(Preformatted):
         low, high = (written(end, unit) for end in self.interval)
         lines = [
             f"{self.measure} = {written(self.value, unit, self.error)}  ({self.level:.0%} of "
-            f"{self.values.size} repetitions from {low} to {high}, {SAID[self.way]})"
+            f"{self.values.size} repetitions from {low} to {high}, {DESCRIPTIONS[self.way]})"
         ]
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
@@ -131,10 +132,10 @@ def bootstrap(
     begun = perf_counter()
     for done in range(repetitions):
         # too few repetitions for an interval are no use, so that it ends at once if there will not be more
-        more = LEAST / done if 0 < done < LEAST else 1.0
+        more = MIN_REPETITIONS / done if 0 < done < MIN_REPETITIONS else 1.0
         if seconds is not None and begun - start + (perf_counter() - begun) * more > seconds:
             break
-        if unless_shifted and done == LEAST and anew.far_from(whole.value):
+        if unless_shifted and done == MIN_REPETITIONS and anew.far_from(whole.value):
             break
         anew.repeat()
         if told is not None:
@@ -148,8 +149,10 @@ def _check(measure: Any, repetitions: Any, level: Any, matched: Any, seconds: An
     if not isinstance(measure, Measure):
         hint = "; take its measures one by one" if hasattr(measure, "terms") else "; write for example RankInterval()"
         raise ParameterError(f"bootstrap: {measure!r} is not a measure{hint}")
-    if isinstance(repetitions, bool) or not isinstance(repetitions, Integral) or repetitions < LEAST:
-        raise ParameterError(f"bootstrap: repetitions must be a whole number of at least {LEAST}; got {repetitions!r}")
+    if isinstance(repetitions, bool) or not isinstance(repetitions, Integral) or repetitions < MIN_REPETITIONS:
+        raise ParameterError(
+            f"bootstrap: repetitions must be a whole number of at least {MIN_REPETITIONS}; got {repetitions!r}"
+        )
     if isinstance(level, bool) or not isinstance(level, int | float) or not 0.5 <= level < 1:
         raise ParameterError(f"bootstrap: level must be a share from 0.5 to below 1; got {level!r}")
     if matched is False and measure.about.paired:
@@ -193,7 +196,9 @@ class _Anew:
     def far_from(self, value: float) -> bool:
         """Tell whether a figure lies so far from its repetitions that no interval of them will hold it."""
         found = np.array(self.values)
-        return len(found) > LEAST / 2 and bool(abs(found.mean() - value) > FAR * found.std(ddof=1))
+        return len(found) > MIN_REPETITIONS / 2 and bool(
+            abs(found.mean() - value) > MAX_STANDARD_ERRORS * found.std(ddof=1)
+        )
 
     def found(self, wanted: int, seconds: float | None) -> Floats:
         """Return the figures, if there are enough of them."""
@@ -202,9 +207,10 @@ class _Anew:
             raise NotApplicable(
                 f"{lost} of {self.tried} resampled tables have no figure; the last: {self.reason}", who="bootstrap"
             )
-        if self.tried < LEAST:
+        if self.tried < MIN_REPETITIONS:
             raise NotApplicable(
-                f"in {seconds:.3g} s there is time for fewer than {LEAST} of {wanted} repetitions", who="bootstrap"
+                f"in {seconds:.3g} s there is time for fewer than {MIN_REPETITIONS} of {wanted} repetitions",
+                who="bootstrap",
             )
         return np.array(self.values)
 

@@ -29,7 +29,7 @@ from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import frequencies
 from sfumato.kernels.groups import classes
-from sfumato.kernels.suppression import MOST_KEYS
+from sfumato.kernels.suppression import MAX_KEYS
 from sfumato.methods import (
     MDAV,
     PRAM,
@@ -51,7 +51,7 @@ from sfumato.risk.exposed_amounts import RECORDS_PER_EXTREME, ExposedAmounts
 Measures = Collection[Measure]
 SPARED = frozenset(("sex", "gender", "age"))  # rarely suppressed: nearly every table is by sex and age
 WORTH = 3  # other values that are blanked rather than one of these
-MANY = 20  # different values from which a number is an amount, whatever its role
+MIN_VALUES_OF_AMOUNT = 20  # different values from which a number is an amount, whatever its role
 # of all key values, and of the key that loses most: the shares that may be blank, from the least coarse stage on
 BLANK = ((0.045, 0.15), (0.045, 0.05), (0.01, 0.02), (0.005, 0.01))
 RETENTIONS = (0.9, 0.8, 0.7)  # the probability that a category stays where categories are changed by chance
@@ -59,13 +59,13 @@ GOALS = (0.85, 0.5, 0.3)  # of a bound on who is found: what blanks and other co
 REFINED = (0.85, 0.5)  # the same where keys are kept as fine as they may be
 PERSONS_ALONE = 8  # candidates that do nothing for households, where these are bounded
 AMOUNTS = 3  # treatments of amounts for each way to keep households apart
-SPARE = ((0.045, 1.0), (0.03, 1.0), (0.02, 1.0))  # where a table has too few records for these
+BLANK_IN_SMALL_TABLES = ((0.045, 1.0), (0.03, 1.0), (0.02, 1.0))  # where a table has too few records for these
 SUPPRESSION = (0.02, 0.05)  # the share of records that may lose all their keys
 CROWDS = (1.5, 3.0)  # times as many records alike as a guess among them asks for: other columns tell more than that
 USUAL_HEIGHT = 3  # of a hierarchy that is made for want of one
-MOST_NODES = 1_000_000  # choices of levels that a candidate is worth
+MAX_NODES = 1_000_000  # choices of levels that a candidate is worth
 TOP = 0.01  # the share of records whose amounts are coded at the top
-MOST_TOP = 0.1  # the largest such share
+MAX_TOP = 0.1  # the largest such share
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ def _seen(data: Microdata, judging: Sequence[Measure]) -> _Table:
         name
         for name in schema.analysed("numeric")
         if (found := np.unique(data.columns[name][~data.missing(name)])).size > 1
-        and (schema[name].role == "confidential" or found.size > MANY)
+        and (schema[name].role == "confidential" or found.size > MIN_VALUES_OF_AMOUNT)
     )
     about = {name for intruder in intruders for name in intruder.about}
     about -= {name for intruder in intruders for name in intruder.exact}
@@ -284,7 +284,7 @@ def _best_levels(
     """
     hierarchies = [data.schema[name].hierarchy for name in keys]
     nodes = math.prod(USUAL_HEIGHT + 1 if one is None else one.height + 1 for one in hierarchies)
-    if all(one is None for one in hierarchies) or nodes > MOST_NODES:
+    if all(one is None for one in hierarchies) or nodes > MAX_NODES:
         return
     least = [math.ceil(crowd / found) for crowd in CROWDS] if found > 0 else [0]
     for sets in ways:
@@ -422,7 +422,7 @@ def _suppressed(
     kept: tuple[str, ...] = (),
 ) -> Iterator[_Part]:
     """Coarsen until few values need to be blanked, and blank these; the first stage for each meaning of few."""
-    if any(len(one.keys) > MOST_KEYS or len(table.data) < one.k for one in sets):
+    if any(len(one.keys) > MAX_KEYS or len(table.data) < one.k for one in sets):
         return
     lost: dict[int, _Blanked] = {}
 
@@ -436,7 +436,7 @@ def _suppressed(
                 return place
         return None
 
-    found = [place for limits in (*enough, *SPARE) if (place := reached(*limits)) is not None]
+    found = [place for limits in (*enough, *BLANK_IN_SMALL_TABLES) if (place := reached(*limits)) is not None]
     if not found:
         found = [len(stages) - 1]  # the coarsest there is
         lost[found[0]] = _blank(table, ladders.recodings(stages[-1]), sets)
@@ -596,7 +596,7 @@ def _extreme(data: Microdata, names: tuple[str, ...]) -> float:
     typical = present[len(present) // 2]  # an amount that few have must not set the limit of all others
     most = min(ExposedAmounts().most, len(data) // RECORDS_PER_EXTREME)
     share = math.ceil(1000 * (most + 2) / max(typical, 1)) / 1000  # two more: some tie at the limit
-    return min(max(TOP, share), MOST_TOP)
+    return min(max(TOP, share), MAX_TOP)
 
 
 def _part(*steps: Method) -> _Part:

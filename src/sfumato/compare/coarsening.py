@@ -35,17 +35,17 @@ from sfumato.utility.global_utility.coarsening import kept
 Codes = NDArray[np.integer]
 Bins = tuple[float | str, ...] | str  # cut points, or a span of the calendar
 Way = dict[str, Any]  # the parameter of GlobalRecoding that makes a key coarser, and its value
-FEW = 12  # different whole numbers up to which a key is a count, such as persons in a household
-BANDS = 20  # the most bands of a number
-END = 0.03  # the share of records that an open end holds at least
+MAX_VALUES_OF_COUNT = 12  # different whole numbers up to which a key is a count, such as persons in a household
+MAX_BANDS = 20  # the most bands of a number
+MIN_SHARE_OF_OPEN_END = 0.03  # the share of records that an open end holds at least
 DIGITS = (1.0, 1.5, 2.0, 3.0, 5.0)  # widths are these times a power of ten
 SPANS = (2, 5, 10, 20, 50)  # years in which a date is given
 GROUPS = (10, 7, 5, 4, 3, 2)  # categories that are left of a key
-GONE = 0.0  # the detail of a key that is left out; what its associations are worth is measured
-MOST_SMALL = 0.03  # of the records may be in classes that are too small, where a stage is refined
+DETAIL_OF_REMOVED_KEY = 0.0  # the detail of a key that is left out; what its associations are worth is measured
+MAX_SHARE_IN_SMALL_CLASSES = 0.03  # of the records may be in classes that are too small, where a stage is refined
 REACH = 3  # rungs that a key moves at a time where a stage is refined
-MOST_COUNTED = 40_000_000  # combinations of keys that are counted in all where a stage is refined
-FEWEST_ASKED, MOST_ASKED = 100, 4_000  # stages that are tried there
+MAX_COUNTED_COMBINATIONS = 40_000_000  # combinations of keys that are counted in all where a stage is refined
+MIN_STAGES, MAX_STAGES = 100, 4_000  # stages that are tried there
 USUAL = (KAnonymity().k, 5, 10)  # how many records are made alike where nobody says it
 # of households:
 STRICTER = (1.0, 0.7, 0.5, 0.35, 0.25, 0.15, 0.1)  # times the share of persons that may be found: so strict are keys
@@ -56,8 +56,8 @@ AIMS = (
 )  # of a bound on households, as blanks change what is found; and how many ways for each
 SURE = 0.75  # of the bound, up to which what they share is made finer again
 OF_CLASSES = 0.85  # the same for persons, as where no household is bounded
-AT_LEAST = 2  # households of each combination of what they share, at the end of the climb: as many as there are
-DEAR = 0.02  # of its detail is what a variable that is left out counts as having left
+MIN_HOUSEHOLDS = 2  # households of each combination of what they share, at the end of the climb: as many as there are
+DETAIL_OF_REMOVED_VARIABLE = 0.02  # of its detail is what a variable that is left out counts as having left
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ class Ladders:
         the ``sets``, each of which loses a value. ``dear`` multiplies what the detail of a key is worth.
         """
         counted, worth = _Counted.of(self), dear or {}
-        asked = min(max(MOST_COUNTED // len(counted.counts), FEWEST_ASKED), MOST_ASKED)
+        asked = min(max(MAX_COUNTED_COMBINATIONS // len(counted.counts), MIN_STAGES), MAX_STAGES)
 
         def left(places: Mapping[str, int]) -> float:
             small = counted.small(places, sets)[1] if sets else 0
@@ -247,7 +247,7 @@ class Ladders:
 
         at = dict(stage.rungs)
         best = left(at)
-        allowed = max(MOST_SMALL * counted.records, counted.small(at, sets)[1] if sets else 0)
+        allowed = max(MAX_SHARE_IN_SMALL_CLASSES * counted.records, counted.small(at, sets)[1] if sets else 0)
         while asked > 0:
             for places in self._moves(at, worth):
                 asked -= 1
@@ -283,7 +283,7 @@ class Ladders:
     def with_removal(self) -> "Ladders":
         """Return the ladders with a last rung each on which the key is left out."""
         gone = {
-            name: Rung(np.zeros_like(ladder[0].codes), 1, entropy=1e-12, detail=GONE)
+            name: Rung(np.zeros_like(ladder[0].codes), 1, entropy=1e-12, detail=DETAIL_OF_REMOVED_KEY)
             for name, ladder in self.rungs.items()
         }
         return Ladders({name: (*ladder, gone[name]) for name, ladder in self.rungs.items()})
@@ -379,16 +379,20 @@ def _rare(codes: Codes) -> list[float]:
 def _ways(present: NDArray[np.float64], values: NDArray[np.float64]) -> list[Way]:
     """Return the ways to put a number into classes, from fine to coarse."""
     whole = is_whole(values)
-    if len(values) <= FEW:  # a count: its open end first, then groups
+    if len(values) <= MAX_VALUES_OF_COUNT:  # a count: its open end first, then groups
         reached = np.searchsorted(np.sort(present), values, side="left") / max(present.size, 1)
-        tops = [value for value, below in zip(values.tolist(), reached.tolist(), strict=True) if 1 - below >= END]
+        tops = [
+            value
+            for value, below in zip(values.tolist(), reached.tolist(), strict=True)
+            if 1 - below >= MIN_SHARE_OF_OPEN_END
+        ]
         return [{"bins": tuple(tops[1:])}, *({"groups": g} for g in GROUPS)] if len(tops) > 1 else []
     if not whole or 2 * len(values) > present.size:  # an amount: groups of the same number of records
-        return [{"groups": g} for g in (BANDS, *GROUPS)]
+        return [{"groups": g} for g in (MAX_BANDS, *GROUPS)]
     low, high = float(values[0]), float(values[-1])
-    least = math.floor(math.log10((high - low) / BANDS))
+    least = math.floor(math.log10((high - low) / MAX_BANDS))
     widths = [digit * 10.0**power for power in range(least, least + 4) for digit in DIGITS]
-    widths = [width for width in widths if (high - low) / BANDS <= width < high - low and width == round(width)]
+    widths = [width for width in widths if (high - low) / MAX_BANDS <= width < high - low and width == round(width)]
     return [{"bins": cuts} for width in widths if (cuts := _cuts(present, low, high, width))]
 
 
@@ -400,7 +404,11 @@ def _date_ways(present: NDArray[np.float64]) -> list[Way]:
     ways: list[Way] = [{"bins": span} for span in ("month", "quarter", "year")]
     for years in SPANS:
         edges = Span(12 * years, "months").edges(low, high)[1:-1]
-        inner = [edge for edge in edges if END <= float((present < edge).mean()) <= 1 - END]
+        inner = [
+            edge
+            for edge in edges
+            if MIN_SHARE_OF_OPEN_END <= float((present < edge).mean()) <= 1 - MIN_SHARE_OF_OPEN_END
+        ]
         if inner:
             ways.append({"bins": tuple(map(spelled, inner))})
     return [*ways, *({"groups": g} for g in GROUPS[2:])]
@@ -414,7 +422,11 @@ def _cuts(present: NDArray[np.float64], low: float, high: float, width: float) -
     """
     cuts = [i * width for i in range(math.floor(low / width) + 1, math.floor(high / width) + 1)]
     share = {cut: float((present < cut).mean()) for cut in cuts}
-    return tuple(int(cut) if cut == int(cut) else cut for cut in cuts if END <= share[cut] <= 1 - END)
+    return tuple(
+        int(cut) if cut == int(cut) else cut
+        for cut in cuts
+        if MIN_SHARE_OF_OPEN_END <= share[cut] <= 1 - MIN_SHARE_OF_OPEN_END
+    )
 
 
 def _detail(before: NDArray[Any], after: Codes) -> float:
@@ -446,7 +458,7 @@ def _entropy(codes: Codes) -> float:
 
 
 @dataclass(frozen=True)
-class Apart:
+class HouseholdTreatment:
     """What is done to what households share, before persons' keys are treated and after, and how strictly these are."""
 
     before: tuple[Method, ...]
@@ -460,7 +472,7 @@ class Apart:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedStage:
     """A stage judged before any value is blanked."""
 
     found: float  # the share of households
@@ -469,16 +481,16 @@ class Judged:
 
 
 @dataclass(frozen=True, eq=False)
-class Shared:
+class SharedVariables:
     """What households share, on ladders of coarser versions, and the keys of those who know all members of one."""
 
     data: Microdata
     names: tuple[str, ...]
     guessing: tuple[KeySet, ...]
-    _judged: dict[tuple[int, float], Judged] = field(default_factory=dict)
+    _judged: dict[tuple[int, float], JudgedStage] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, data: Microdata, guessing: Sequence[KeySet]) -> "Shared":
+    def of(cls, data: Microdata, guessing: Sequence[KeySet]) -> "SharedVariables":
         """Look at what households share; ``guessing`` are the keys of intruders who know that one took part."""
         special = (data.schema.weight, data.schema.household)
         names = [name for name in household_level(data) if name not in special and name in data.schema.analysed()]
@@ -495,7 +507,10 @@ class Shared:
         found = Ladders.of(homes, self.names).rungs.items()
         nothing = np.zeros(len(homes), dtype=np.int64)
         return Ladders(
-            {name: (*one, Rung(nothing, 1, entropy=DEAR * one[0].entropy, detail=0.0)) for name, one in found}
+            {
+                name: (*one, Rung(nothing, 1, entropy=DETAIL_OF_REMOVED_VARIABLE * one[0].entropy, detail=0.0))
+                for name, one in found
+            }
         )
 
     @cached_property
@@ -503,7 +518,7 @@ class Shared:
         """The stages from what households share as it came to nothing at all, one rung more each."""
         if not self.names:
             return (Stage({}, 0, 1),)
-        stages = self.ladders.climb([KeySet(self.names, AT_LEAST)], {})
+        stages = self.ladders.climb([KeySet(self.names, MIN_HOUSEHOLDS)], {})
         for households in (5, 20, 100, len(self._homes[0]) + 1):  # what is rare first, then ever larger groups
             start = Ladders({n: self.ladders.rungs[n][place:] for n, place in stages[-1].rungs.items()})
             more = start.climb([KeySet(self.names, households)], {})[1:]
@@ -527,14 +542,14 @@ class Shared:
         """The place of each record's household in the table of households, and its number."""
         return self._homes[1], units(self.data)
 
-    def judged(self, number: int, persons: float) -> Judged:
+    def judged(self, number: int, persons: float) -> JudgedStage:
         """Judge a stage, by its number, where so many persons may be found by their keys."""
         key = number, persons
         if key not in self._judged:
             self._judged[key] = self._judge(self.stages[number], persons)
         return self._judged[key]
 
-    def _judge(self, stage: Stage, persons: float) -> Judged:
+    def _judge(self, stage: Stage, persons: float) -> JudgedStage:
         home, unit = self._records
         rungs: dict[str, tuple[Rung, ...]] = dict(self.persons.rungs)
         for name, place in stage.rungs.items():
@@ -558,7 +573,7 @@ class Shared:
             found = max(found, *(float(chance.mean()) for chance in attacks))
         finest = {**self.persons.rungs, **self.ladders.rungs}
         detail = sum(rungs[name][place].entropy / finest[name][0].entropy for name, place in at.items())
-        return Judged(found, detail - short * len(at), tuple(at.items()))
+        return JudgedStage(found, detail - short * len(at), tuple(at.items()))
 
     def mildest(self, limit: float, persons: float) -> int:
         """Return the number of the first stage at which households keep a bound; the last one if none does."""
@@ -595,7 +610,7 @@ class Shared:
         return (*self.ladders.recodings(left), *removal)
 
 
-def kept_apart(data: Microdata, guessing: Sequence[KeySet], found: float, limit: float) -> Iterator[Apart]:
+def kept_apart(data: Microdata, guessing: Sequence[KeySet], found: float, limit: float) -> Iterator[HouseholdTreatment]:
     """Return ways to keep households apart, so that no more than ``limit`` are found; none where no household is named.
 
     ``found`` is the share of persons that may be found.
@@ -603,7 +618,7 @@ def kept_apart(data: Microdata, guessing: Sequence[KeySet], found: float, limit:
     home, weight = data.schema.household, data.schema.weight
     if home is None or not guessing or found <= 0:
         return
-    shared = Shared.of(data, guessing)
+    shared = SharedVariables.of(data, guessing)
     after: list[Method] = []
     if weight is not None and np.ptp(data.weights()) > 0:
         after.append(WeightMasking("margins"))
@@ -621,4 +636,4 @@ def kept_apart(data: Microdata, guessing: Sequence[KeySet], found: float, limit:
             tried.add(which)
             number, share = different[which]
             stage = shared.finer(shared.stages[number], min(aim, SURE) * limit, share * found)
-            yield Apart(shared.coarsened(stage), tuple(after), share)
+            yield HouseholdTreatment(shared.coarsened(stage), tuple(after), share)

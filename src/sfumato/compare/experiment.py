@@ -18,7 +18,7 @@ from sfumato.compare.progress import Watcher, watch
 from sfumato.compare.results import Results
 from sfumato.compare.rows import Row, row
 from sfumato.compare.seeds import LARGEST_SEED, drawn_seed
-from sfumato.compare.store import MOST_IN_MEMORY, Archive, Cell, Key, Scope, Store, settled_seed
+from sfumato.compare.store import MAX_BYTES_IN_MEMORY, Archive, Cell, Key, Scope, Store, settled_seed
 from sfumato.compare.work import Task, outcomes, versions
 from sfumato.core import Measure, Method
 from sfumato.data.formats import a_path
@@ -182,7 +182,7 @@ class Experiment:
         """Tell whether figures by record may be kept in memory, beside those that are."""
         there = sum(key.replicate == 0 for key in cells)
         coming = (len(self.methods) + len(self.candidates)) * len(self.measures)
-        return 8 * len(self.data) * (there + coming) <= MOST_IN_MEMORY
+        return 8 * len(self.data) * (there + coming) <= MAX_BYTES_IN_MEMORY
 
     def _sources(self) -> dict[str, Source]:
         """Return where each candidate's table comes from, by the candidate's name."""

@@ -18,13 +18,13 @@ from sfumato.pair.statistics import KeyClasses
 from sfumato.risk.individual import household_chances
 from sfumato.risk.k_anonymity import LEVELS
 from sfumato.risk.population import matches_of, population_weights
-from sfumato.risk.suda import Found, score_of
+from sfumato.risk.suda import MinimalUniques, score_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 SHOWN = 8  # combinations that are listed
 WIDEST = 3  # keys of a combination
-MOST_KEYS = 30  # of a scenario, beyond which combinations are not searched
+MAX_KEYS = 30  # of a scenario, beyond which combinations are not searched
 ASSUMED = "all categories, because the schema names no keys"
 
 
@@ -92,7 +92,7 @@ class Population:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownKeys:
     """The keys of a scenario that are counted over, and those that are not, by the reason."""
 
     keys: tuple[str, ...]
@@ -101,7 +101,7 @@ class Known:
     gone: tuple[str, ...]
 
     @classmethod
-    def of(cls, scenario: Scenario, there: Mapping[str, Variable], countable: Callable[[str], bool]) -> "Known":
+    def of(cls, scenario: Scenario, there: Mapping[str, Variable], countable: Callable[[str], bool]) -> "KnownKeys":
         """Look at the keys of a scenario in a table that has these variables."""
         present = [name for name in scenario.keys if name in there]
         about = [name for name in present if there[name].quantitative and name in scenario.about]
@@ -111,7 +111,7 @@ class Known:
         return cls(keys, tuple(name for name in exact if name not in keys), tuple(about), gone)
 
 
-def count(scenario: Scenario, known: Known, found: KeyClasses, chance: Floats, population: Population) -> Counts:
+def count(scenario: Scenario, known: KnownKeys, found: KeyClasses, chance: Floats, population: Population) -> Counts:
     """Count what an intruder finds in a table whose records are in these classes of the keys; ``chances`` are his."""
     assert found.cell_of is not None
     below = found.counts < scenario.k
@@ -205,7 +205,7 @@ def exposure(data: Microdata) -> Exposure:
 
 
 def _seen(half: Half, population: Population, intruder: Scenario) -> ScenarioExposure | None:
-    known = Known.of(intruder, {v.name: v for v in half.schema}, lambda name: countable(half, (name,)))
+    known = KnownKeys.of(intruder, {v.name: v for v in half.schema}, lambda name: countable(half, (name,)))
     keys = known.keys
     if not keys:
         return None
@@ -222,23 +222,25 @@ def _seen(half: Half, population: Population, intruder: Scenario) -> ScenarioExp
     )
 
 
-def _special(found: KeyClasses) -> Found | None:
+def _special(found: KeyClasses) -> MinimalUniques | None:
     """Find the fewest keys, up to three, on which records are alone: the minimal sample uniques of SUDA2."""
     keys = found.cells.shape[1]
-    if keys > MOST_KEYS:
+    if keys > MAX_KEYS:
         return None
     widest = min(WIDEST, keys)
     score = np.array([score_of("sdcmicro", size, keys, widest) for size in range(widest + 1)])
-    return Found(found, *minimal_uniques(found.cells, found.counts == 1, widest), score)
+    return MinimalUniques(found, *minimal_uniques(found.cells, found.counts == 1, widest), score)
 
 
-def _contributions(keys: tuple[str, ...], special: Found) -> dict[str, float]:
+def _contributions(keys: tuple[str, ...], special: MinimalUniques) -> dict[str, float]:
     shares = special.contributions()
     order = np.argsort(-shares, kind="stable")
     return {keys[place]: float(shares[place]) for place in order}
 
 
-def _riskiest(half: Half, keys: tuple[str, ...], special: Found) -> tuple[tuple[int, ...], tuple[Combination, ...]]:
+def _riskiest(
+    half: Half, keys: tuple[str, ...], special: MinimalUniques
+) -> tuple[tuple[int, ...], tuple[Combination, ...]]:
     """Count the records by the fewest keys on which they are alone, and spell out the riskiest of these sets."""
     found, cell, sets, size = special.classes, special.cell, special.keys, special.size
     assert found.cell_of is not None

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 Floats = NDArray[np.float64]
-TOGETHER = 1_000_000  # figures compared at a time
+COMPARED_AT_A_TIME = 1_000_000  # figures compared at a time
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def _dominate(costs: Floats, others: Floats) -> Iterator[NDArray[np.bool_]]:
 
 def _blocks(costs: Floats, others: int) -> Iterator[slice]:
     """Part the candidates so that comparing a part with all the others takes little memory."""
-    size = max(TOGETHER // max(others * costs.shape[1], 1), 1)
+    size = max(COMPARED_AT_A_TIME // max(others * costs.shape[1], 1), 1)
     return (slice(start, start + size) for start in range(0, len(costs), size))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.compare.exposure import Counts, Known, Population, chances, count, without_each
+from sfumato.compare.exposure import Counts, KnownKeys, Population, chances, count, without_each
 from sfumato.compare.recodings import NOTHING, Recodings
 from sfumato.data.describe import Thumbnail, thumbnail
 from sfumato.data.keys import refuse_continuous
@@ -23,13 +23,13 @@ from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Scenario, Variable
 from sfumato.errors import NotApplicable
 from sfumato.pair import Half, Pair
-from sfumato.pair.half import Kept
+from sfumato.pair.half import ByteBoundedCache
 from sfumato.pair.statistics import KeyClasses
 from sfumato.utility import NonUniformEntropy
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
-MOST_BYTES = 256 * 2**20  # of recoded columns and classes of records
+MAX_BYTES = 256 * 2**20  # of recoded columns and classes of records
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,10 @@ class Live:
     (4, 2)
     """
 
-    def __init__(self, data: Microdata, *, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, data: Microdata, *, most_bytes: int = MAX_BYTES) -> None:
         self.data = data
         self._lock = RLock()
-        self._kept = Kept(most_bytes)
+        self._kept = ByteBoundedCache(most_bytes)
 
     # questions
 
@@ -115,13 +115,13 @@ class Live:
             found, _ = self._classes(keys, recodings, knows_membership=scenario.knows_membership)
         return without_each(keys, scenario.k, found)  # takes its time, in which others may ask
 
-    def _known(self, scenario: Scenario, recodings: Recodings) -> Known:
+    def _known(self, scenario: Scenario, recodings: Recodings) -> KnownKeys:
         """Return the keys of a scenario that can be counted over after the recodings, and those that cannot."""
         for name in scenario.keys:
             _ = self.data.schema[name]  # a key that is no variable is refused by name
         columns = {name: self._published(name, recodings) for name in scenario.keys}
         there = {name: column for name, column in columns.items() if column is not None}
-        return Known.of(
+        return KnownKeys.of(
             scenario, {name: one.variable for name, one in there.items()}, lambda name: not there[name].coded[1]
         )
 

@@ -48,7 +48,7 @@ from sfumato.methods import (
     WeightMasking,
 )
 
-MOST = 3  # variables that a clause names
+MAX_NAMED_VARIABLES = 3  # variables that a clause names
 KINDS = {  # what is masked if no variable is named
     frozenset(["numeric"]): "all numbers",
     frozenset(["ordinal", "nominal"]): "all categories",
@@ -57,7 +57,7 @@ KINDS = {  # what is masked if no variable is named
     frozenset(["numeric", "date"]): "all numbers and dates",
     frozenset(["numeric", "ordinal", "date"]): "all numbers, dates and ordered categories",
 }
-LONGEST = 40  # characters of a short name
+MAX_NAME_LENGTH = 40  # characters of a short name
 DETAIL = 16  # characters of a parameter in it
 CENTURY = 36_525  # days that a date is taken to run over, where recodings are put in order
 FINEST = 1000  # categories that a variable which is not recoded is taken to have, where recodings are put in order
@@ -191,7 +191,7 @@ def named(method: Method, stated: Iterable[str] = ()) -> str:
     """Name what a method works on: its variables, or all of its kinds."""
     names = tuple(stated) or method.variables
     if names:
-        return listed(names, MOST)
+        return listed(names, MAX_NAMED_VARIABLES)
     return KINDS.get(frozenset(method.about.kinds), "all variables")
 
 
@@ -225,11 +225,11 @@ def _(method: GlobalRecoding) -> str:
 
 @clause.register
 def _(method: LocalSuppression) -> str:
-    what = f"values of {listed(method.variables, MOST)}" if method.variables else "key values"
+    what = f"values of {listed(method.variables, MAX_NAMED_VARIABLES)}" if method.variables else "key values"
     worth = method.importance or {}
     most = max(worth.values(), default=1.0)
     last = tuple(name for name, value in worth.items() if value == most > 1)
-    spared = f", {listed(last, MOST)} last" if last else ""
+    spared = f", {listed(last, MAX_NAMED_VARIABLES)} last" if last else ""
     capped = ", ".join(
         f"{written(share, 'share')} of {name}" if share else f"none of {name}"
         for name, share in (method.caps or {}).items()
@@ -243,14 +243,14 @@ def _(method: OptimalRecoding) -> str:
     asked += ["every scenario finds enough records alike"] if method.sets is not None else []
     asked += ["what a class tells of confidential values is bounded"] if method.l or method.t else []
     asked += [f"no individual risk is above {method.risk:g}"] if method.risk is not None else []
-    what = listed(method.variables, MOST) if method.variables else "the keys"
+    what = listed(method.variables, MAX_NAMED_VARIABLES) if method.variables else "the keys"
     whole = f", at most {written(method.suppression, 'share')} of the records blanked" if method.suppression else ""
     return f"{what} are given at the levels that lose least while {' and '.join(asked)}{whole}"
 
 
 @clause.register
 def _(method: LocalRecoding) -> str:
-    what = listed(method.variables, MOST) if method.variables else "the keys"
+    what = listed(method.variables, MAX_NAMED_VARIABLES) if method.variables else "the keys"
     return f"{what} are made coarser record by record, as far as {method.k} records must look alike"
 
 
@@ -288,7 +288,7 @@ def _(method: PRAM) -> str:
 
 @clause.register
 def _(method: RecordSwapping) -> str:
-    what = listed(method.variables, MOST) if method.variables else "the place"
+    what = listed(method.variables, MAX_NAMED_VARIABLES) if method.variables else "the place"
     verb = "are" if method.variables and len(method.variables) > 1 else "is"
     return f"{what} {verb} exchanged between {written(method.share, 'share')} of the units, the rarest first"
 
@@ -439,7 +439,7 @@ def short_names(methods: Mapping[str, Method | None]) -> dict[str, str]:
     """
     made = {label: method for label, method in methods.items() if method is not None}
     told = {label: repr(method) for label, method in made.items()}
-    long = {label: method for label, method in made.items() if len(told[label]) > LONGEST}
+    long = {label: method for label, method in made.items() if len(told[label]) > MAX_NAME_LENGTH}
     told |= _described(long)
     taken = {label for label in methods if label not in made}
     same: dict[str, list[str]] = {}
@@ -461,9 +461,9 @@ def _described(methods: Mapping[str, Method]) -> dict[str, str]:
     for worded in _wordings(list(phrases.values())):
         joined = {label: " · ".join(filter(None, map(worded, several))) for label, several in phrases.items()}
         told |= {label: name for label, name in joined.items() if name}
-        if all(len(name) <= LONGEST for name in told.values()):
+        if all(len(name) <= MAX_NAME_LENGTH for name in told.values()):
             break
-    return {label: _cut(name, LONGEST) for label, name in told.items()}
+    return {label: _cut(name, MAX_NAME_LENGTH) for label, name in told.items()}
 
 
 def _wordings(names: Sequence[Sequence[Phrase]]) -> Iterator[Callable[[Phrase], str]]:
@@ -472,7 +472,7 @@ def _wordings(names: Sequence[Sequence[Phrase]]) -> Iterator[Callable[[Phrase], 
     values: dict[str, set[str]] = {}
     places: dict[str, int] = {}  # of the steps of names that are too long
     for several in names:
-        too_long = len(" · ".join(map(_worded, several))) > LONGEST
+        too_long = len(" · ".join(map(_worded, several))) > MAX_NAME_LENGTH
         for place, one in enumerate(several):
             values.setdefault(one.brief, set()).add(one.detail)
             if too_long and one.brief and one.detail:
@@ -500,11 +500,11 @@ def _told_apart(name: str, methods: Mapping[str, Method], taken: set[str]) -> di
     added = _differences(list(methods.values()))
     told = {}
     for place, label in enumerate(methods):
-        told[label] = _cut(name, LONGEST - len(added[place])) + added[place]
+        told[label] = _cut(name, MAX_NAME_LENGTH - len(added[place])) + added[place]
         number = 1
         while told[label] in taken:
             number += 1
-            told[label] = _cut(name, LONGEST - len(f" ({number})")) + f" ({number})"
+            told[label] = _cut(name, MAX_NAME_LENGTH - len(f" ({number})")) + f" ({number})"
         taken.add(told[label])
     return told
 

@@ -373,7 +373,7 @@ def _in_order(original: Microdata, table: Microdata) -> Microdata:
 
 # Results as a compact ranked table, for a terminal and for a notebook.
 
-MOST_LISTED = 25  # rows shown
+MAX_LISTED = 25  # rows shown
 
 
 def _as_text(results: Results) -> str:
@@ -400,7 +400,7 @@ def _cells(results: Results) -> tuple[list[str], list[list[str]]]:
     names = [key.partition("(")[0] for key in figures]
     heads = [name if names.count(name) == 1 else key for name, key in zip(names, figures, strict=True)]
     lines = []
-    for row in results.ranked()[:MOST_LISTED]:
+    for row in results.ranked()[:MAX_LISTED]:
         shown = [
             written(row.means[key], about.unit, row.errors[key]) if key in row.means else "-"
             for key, about in figures.items()
@@ -418,10 +418,10 @@ def _caption(results: Results) -> str:
 
 def _footer(results: Results) -> list[str]:
     lines = []
-    if len(results) > MOST_LISTED:
-        lines.append(f"... and {len(results) - MOST_LISTED} more: see to_frame()")
+    if len(results) > MAX_LISTED:
+        lines.append(f"... and {len(results) - MAX_LISTED} more: see to_frame()")
     lines += [f"{score}" for score in results.scores]
-    for row in results.ranked()[:MOST_LISTED]:
+    for row in results.ranked()[:MAX_LISTED]:
         reasons = list(dict.fromkeys(row.reasons.values()))
         if reasons:
             lines.append(f"- {row.candidate}: {reasons[0]}")

@@ -35,7 +35,7 @@ from sfumato.errors import NotApplicable, ParameterError
 
 Floats = NDArray[np.float64]
 FINENESS = 200  # steps a range is parted into, at least, where no tolerance is given
-FAR = 3.0  # standard errors that a figure must be off a monotone curve to count as a violation
+MIN_STANDARD_ERRORS = 3.0  # standard errors that a figure must be off a monotone curve to count as a violation
 ROUNDS = 4  # times the values next to the crossing are set anew before the budget goes into replicates
 PROBES = 5  # values over the whole range that are tried first
 BETWEEN = 0.4  # of the budget is put aside for values between those found, where they cannot be told beforehand
@@ -190,7 +190,7 @@ class Finding:
 
 
 @dataclass(frozen=True, eq=False)
-class Tried:
+class TriedValues:
     """The values tried on a curve, judged by one figure that should be least while others keep their bounds.
 
     ``signs`` turn figures so that lower is better, and ``bounds`` are those of the turned figures.
@@ -204,7 +204,7 @@ class Tried:
     @classmethod
     def on(
         cls, curve: Curve, objective: str, bounds: Mapping[str, float], figures: Mapping[str, MeasureAbout]
-    ) -> "Tried":
+    ) -> "TriedValues":
         """Take the directions of the figures from what is said of them."""
         signs = {key: 1.0 if figures[key].better == "lower" else -1.0 for key in (objective, *bounds)}
         return cls(curve, objective, signs, {key: signs[key] * bound for key, bound in bounds.items()})
@@ -253,7 +253,9 @@ class Tried:
         rising = bool(means[-1] >= means[0])
         off = np.abs(isotonic_regression(means, weights=weights, increasing=rising).x - means)
         spread = self.spread(key)
-        return math.isnan(spread) or bool((off <= FAR * spread / np.sqrt(weights) + 1e-9 * np.ptp(means)).all())
+        return math.isnan(spread) or bool(
+            (off <= MIN_STANDARD_ERRORS * spread / np.sqrt(weights) + 1e-9 * np.ptp(means)).all()
+        )
 
     def alike(self, found: int) -> tuple[int, int]:
         """Return how far to either side the values tried keep the bounds with a utility not to be told from this one's.
@@ -340,7 +342,7 @@ class _Narrowing:
     ``reserve`` tables are not spent on further replicates.
     """
 
-    tried: Tried
+    tried: TriedValues
     active: list[str]
     draws: int
     reserve: int = 0
@@ -453,7 +455,7 @@ class _Narrowing:
 # Where a bounded figure meets its bound, if nothing is random: halving.
 
 
-def halve(tried: Tried, active: list[str]) -> Finding:
+def halve(tried: TriedValues, active: list[str]) -> Finding:
     """Find the first value that keeps the bounds where nothing is random: exact, the budget permitting."""
     curve = tried.curve
     bad, good = tried.bracket(active)
@@ -472,7 +474,7 @@ def halve(tried: Tried, active: list[str]) -> Finding:
 # Where utility is best inside the range, not at an end and not where a bound is met.
 
 
-def peak(tried: Tried, finding: Finding, draws: int) -> Finding:
+def peak(tried: TriedValues, finding: Finding, draws: int) -> Finding:
     """Look inside the range where utility is clearly better there than at the value found."""
     curve, key = tried.curve, tried.objective
     if finding.why == "none" or not _better_inside(tried, finding.place):
@@ -497,7 +499,7 @@ def peak(tried: Tried, finding: Finding, draws: int) -> Finding:
         curve.at([gap[1]], draws)
 
 
-def _better_inside(tried: Tried, found: int) -> bool:
+def _better_inside(tried: TriedValues, found: int) -> bool:
     """Tell whether some value that keeps the bounds is clearly better than the one found."""
     others = [place for place in tried.curve.rows if place != found and tried.keeps(place)]
     spread = tried.spread(tried.objective)
@@ -505,13 +507,13 @@ def _better_inside(tried: Tried, found: int) -> bool:
         return False
     gains = [
         (tried.cost(found, tried.objective) - tried.cost(place, tried.objective))
-        - FAR * spread * math.sqrt(1 / tried.curve.draws(found) + 1 / tried.curve.draws(place))
+        - MIN_STANDARD_ERRORS * spread * math.sqrt(1 / tried.curve.draws(found) + 1 / tried.curve.draws(place))
         for place in others
     ]
     return max(gains, default=0.0) > 1e-12
 
 
-def _same(tried: Tried, group: Sequence[int], best: int) -> bool:
+def _same(tried: TriedValues, group: Sequence[int], best: int) -> bool:
     """Tell whether the neighbours of the best value cannot be told from it, replicate by replicate."""
     if tried.curve.certain:
         return False
@@ -540,7 +542,7 @@ class Search:
         draws: int,
     ) -> None:
         self.curve, self.draws = curve, 1 if curve.certain else draws
-        self.tried = Tried.on(curve, objective, bounds, figures)
+        self.tried = TriedValues.on(curve, objective, bounds, figures)
 
     def run(self) -> Finding:
         """Find the value; where nothing is random and figures go up and down, the budget goes over the whole range."""

@@ -60,7 +60,7 @@ UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, Re
 MARK = b"sfumato measurement 1\n"
 LEVEL = 1  # of zlib: higher levels take several times as long and save little
 PLAIN = frozenset((str, int, float, bool, type(None)))
-MOST_IN_MEMORY = 256 * 2**20
+MAX_BYTES_IN_MEMORY = 256 * 2**20
 NOT_KEPT = "figures by record were not kept in memory, because the table is large: run the experiment with a store"
 T = TypeVar("T")
 
@@ -517,7 +517,7 @@ def _tuples(values: Sequence[Any]) -> list[Any]:
 # and reported; of the other replicates all the rest is kept, because reports show means over the replicates. In a
 # file that takes 8 bytes per record, candidate and measure at most, and compressed much less: the store of the demo,
 # 30 candidates with 5 measures and 3 replicates of some 1,800 records, has 2 MB. In memory, figures by record are
-# kept if they take at most ``MOST_IN_MEMORY`` bytes before they are compressed, for all candidates and measures
+# kept if they take at most ``MAX_BYTES_IN_MEMORY`` bytes before they are compressed, for all candidates and measures
 # together; otherwise for none of them, and each measurement says so in its notes.
 
 

@@ -32,18 +32,18 @@ from sfumato.data.parts import TableInParts
 from sfumato.display import Preformatted
 from sfumato.errors import NotApplicable, ParameterError
 
-MOST = 100_000  # tables that are masked, draws, or processes
+MAX_TABLES = 100_000  # tables that are masked, draws, or processes
 Range = tuple[float, float] | None  # None: from the least to the greatest value of the method's own grid
 LEADS = {"bound": "That is where the bound is met.", "peak": "It is best inside the range."}  # by why it is the best
-LEAST = 10  # tables: five over the range and a few where the bound is met
-LEAST_JOINTLY = 20  # tables
+MIN_TABLES = 10  # tables: five over the range and a few where the bound is met
+MIN_TABLES_JOINTLY = 20  # tables
 
 
 # What a search is asked for: the measure to make best, the bounds, and the measures and scores these need.
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
+class _TuningGoal:
     """The key of the measure to make as good as possible, the bounds by key, and what must be computed for them."""
 
     objective: str
@@ -53,14 +53,14 @@ class _Asked:
     figures: Mapping[str, MeasureAbout]
 
 
-def _read_asked(
+def _read_goal(
     data: Microdata | TableInParts,
     *,
     utility: Which | None,
     risk: Which | None,
     at_most: Mapping[Any, float] | None,
     at_least: Mapping[Any, float] | None,
-) -> _Asked:
+) -> _TuningGoal:
     """Read what is wished for: instances, classes, or texts such as ``DistanceLinkage(ties='linked')``."""
     require_bounds("tune", at_most=at_most, at_least=at_least)
     named = {}  # each wish is read once: what it names, then the measure or recipe itself
@@ -92,7 +92,7 @@ def _read_asked(
         at_most=bounded(at_most),
         at_least=bounded(at_least),
     )
-    return _Asked(
+    return _TuningGoal(
         objective=objective,
         bounds=bounds,
         measures=tuple(measures.values()),
@@ -106,8 +106,8 @@ def _check_counts(**given: tuple[Any, int]) -> None:
     for name, (value, least) in given.items():
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise ParameterError(f"tune: {name} must be a whole number of at least {least}; got {value!r}")
-        if name != "seed" and int(value) > MOST:
-            raise ParameterError(f"tune: {name} must be at most {MOST:,}; got {value!r}")
+        if name != "seed" and int(value) > MAX_TABLES:
+            raise ParameterError(f"tune: {name} must be at most {MAX_TABLES:,}; got {value!r}")
 
 
 def _text(which: Which) -> str:
@@ -130,7 +130,7 @@ def _figure(which: Which) -> "Measure | Recipe":
 
 
 @dataclass(frozen=True)
-class _Dial:
+class _TunableParameter:
     """One parameter and the values it may take."""
 
     text: str  # as it was named
@@ -150,7 +150,7 @@ def steps(method: Method | type[Method]) -> tuple[Method | type[Method], ...]:
     return (method,)
 
 
-def turned(method: Method | type[Method], values: Mapping[_Dial, float]) -> Method:
+def turned(method: Method | type[Method], values: Mapping[_TunableParameter, float]) -> Method:
     """Return the method with these values of its parameters."""
     made: list[Any] = list(steps(method))
     for place, step in enumerate(made):
@@ -169,7 +169,9 @@ def _put_back(method: Method | type[Method], made: Iterator[Method]) -> Method:
     return next(made)
 
 
-def dial(method: Method | type[Method], text: str | None, between: Range, tolerance: float | None = None) -> _Dial:
+def dial(
+    method: Method | type[Method], text: str | None, between: Range, tolerance: float | None = None
+) -> _TunableParameter:
     """Find the parameter that a text names, and the values to consider.
 
     Of a chain, ``RankSwapping.p`` is p of the step RankSwapping, and ``GlobalRecoding[2].groups`` that of the second
@@ -184,7 +186,9 @@ def dial(method: Method | type[Method], text: str | None, between: Range, tolera
     if wrong:
         raise ParameterError(f"tune: tolerance must be a number above 0; got {tolerance!r}")
     spoken = text or (name if len(steps(method)) == 1 else f"{cls.__name__}.{name}")
-    found = _Dial(spoken, place, name, lattice(ends[0], ends[1], whole=_whole(cls, name), tolerance=tolerance))
+    found = _TunableParameter(
+        spoken, place, name, lattice(ends[0], ends[1], whole=_whole(cls, name), tolerance=tolerance)
+    )
     for end in ends:
         turned(method, {found: end})  # a value that cannot be is refused before anything is masked
     return found
@@ -330,10 +334,10 @@ def tune(
     """
     table = whole_table(data)
     seed = settled_seed(store, table.fingerprint, drawn_seed()) if seed is None else seed
-    _check_counts(replicates=(replicates, 1), budget=(budget, LEAST), seed=(seed, 0), workers=(workers, 1))
+    _check_counts(replicates=(replicates, 1), budget=(budget, MIN_TABLES), seed=(seed, 0), workers=(workers, 1))
     turn = dial(method, over, between, tolerance)
     name, values = turn.text, turn.values
-    asked = _read_asked(table, utility=utility, risk=risk, at_most=at_most, at_least=at_least)
+    asked = _read_goal(table, utility=utility, risk=risk, at_most=at_most, at_least=at_least)
     curve = Curve(
         data=table,
         make=lambda value: turned(method, {turn: value}),
@@ -536,14 +540,14 @@ def tune_jointly(
     """
     table = whole_table(data)
     seed = settled_seed(store, table.fingerprint, drawn_seed()) if seed is None else seed
-    _check_counts(replicates=(replicates, 1), budget=(budget, LEAST_JOINTLY), seed=(seed, 0), workers=(workers, 1))
+    _check_counts(replicates=(replicates, 1), budget=(budget, MIN_TABLES_JOINTLY), seed=(seed, 0), workers=(workers, 1))
     if not isinstance(over, Mapping) or not over:
         raise ParameterError(f"tune: over must give each parameter its range, such as {{'k': (2, 5)}}; got {over!r}")
     dials = tuple(dial(method, text, ends) for text, ends in over.items())
     twice = {d.text for d in dials if [(o.step, o.name) for o in dials].count((d.step, d.name)) > 1}
     if twice:
         raise ParameterError(f"tune: {' and '.join(sorted(twice))} are the same parameter; name it once")
-    asked = _read_asked(table, utility=utility, risk=risk, at_most=at_most, at_least=at_least)
+    asked = _read_goal(table, utility=utility, risk=risk, at_most=at_most, at_least=at_least)
     surface = Surface(
         data=table,
         make=lambda point: turned(method, _values(dials, point)),
@@ -580,18 +584,20 @@ def tune_jointly(
     return replace(tuning, sentence=_joint_sentence(tuning, dials, asked.figures))
 
 
-def _values(dials: tuple[_Dial, ...], point: Point) -> dict[_Dial, float]:
+def _values(dials: tuple[_TunableParameter, ...], point: Point) -> dict[_TunableParameter, float]:
     return {d: d.values[place] for d, place in zip(dials, point, strict=True)}
 
 
-def _frontier(results: Results, asked: _Asked) -> Frontier | None:
+def _frontier(results: Results, asked: _TuningGoal) -> Frontier | None:
     keys = dict.fromkeys((asked.objective, *asked.bounds))
     risks = [key for key in keys if asked.figures[key].purpose == "risk"]
     utilities = [key for key in keys if asked.figures[key].purpose == "utility"]
     return results.frontier(risk=risks, utility=utilities) if risks and utilities else None
 
 
-def _joint_sentence(tuning: JointTuning, dials: tuple[_Dial, ...], figures: Mapping[str, MeasureAbout]) -> str:
+def _joint_sentence(
+    tuning: JointTuning, dials: tuple[_TunableParameter, ...], figures: Mapping[str, MeasureAbout]
+) -> str:
     """Say what was found, how sure it is, and what it took."""
     row, about = tuning.row, figures[tuning.objective]
     most = "lowest" if about.better == "lower" else "highest"

@@ -230,7 +230,7 @@ def end_with(parent: int) -> None:
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedTable:
     """A table in a file without a name, which other processes map into memory and which goes with the last of them."""
 
     place: str  # the file, among those that its maker has open
@@ -252,7 +252,7 @@ def _aligned(size: int) -> int:
 
 
 @contextmanager
-def shared(table: Microdata, folder: Path | None) -> Iterator[Shared | Microdata]:
+def shared(table: Microdata, folder: Path | None) -> Iterator[SharedTable | Microdata]:
     """Put a table where workers can read it, in a folder with room for it; elsewhere it is sent with every task."""
     if not OPEN_FILES.is_dir():  # a system without them
         yield table
@@ -263,7 +263,7 @@ def shared(table: Microdata, folder: Path | None) -> Iterator[Shared | Microdata
     with tempfile.TemporaryFile(dir=folder) as file:
         written = _write(file, parts)
         sizes = tuple(part.nbytes for part in parts)
-        yield Shared(f"{OPEN_FILES}/{file.fileno()}", sizes, table.fingerprint) if written else table
+        yield SharedTable(f"{OPEN_FILES}/{file.fileno()}", sizes, table.fingerprint) if written else table
 
 
 def _write(file: Any, parts: list[memoryview]) -> bool:
@@ -306,7 +306,7 @@ def _in_processes(original: Microdata, tasks: Sequence[Task], processes: int, wa
     yield from _lost(left.values())
 
 
-def _round(left: dict[int, Task], table: Shared | Microdata, processes: int, watch: Watch) -> Iterator[Cell]:
+def _round(left: dict[int, Task], table: SharedTable | Microdata, processes: int, watch: Watch) -> Iterator[Cell]:
     """Carry out what is left, and take out what is done; all ends where a worker dies."""
     from joblib import delayed
 
@@ -343,11 +343,11 @@ def _ended(finished: Generator[tuple[int, list[Cell]], None, None]) -> Iterator[
             finished.close()
 
 
-def _in_process(number: int, task: Task, original: Shared | Microdata) -> tuple[int, list[Cell]]:
+def _in_process(number: int, task: Task, original: SharedTable | Microdata) -> tuple[int, list[Cell]]:
     return number, list(_kept(task, _half(original)))
 
 
-def _half(original: Shared | Microdata) -> Half:
+def _half(original: SharedTable | Microdata) -> Half:
     """Return the original with the statistics that this process computed of it for one task after the other."""
     if isinstance(original, Microdata):  # sent anew with every task
         return Half.of(original)
@@ -355,7 +355,7 @@ def _half(original: Shared | Microdata) -> Half:
 
 
 @lru_cache(maxsize=1)
-def _half_of_shared(original: Shared) -> Half:
+def _half_of_shared(original: SharedTable) -> Half:
     return Half.of(original.read())
 
 

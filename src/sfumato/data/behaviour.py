@@ -13,13 +13,13 @@ from sfumato.kernels.groups import classes
 Behaves = Literal["id", "household", "weight", "labelled codes"]
 Floats = NDArray[np.float64]
 
-ENOUGH = 20  # records from which on behaviour says something
+MIN_RECORDS = 20  # records from which on behaviour says something
 LARGEST = 12  # mean number of members from which on a group is no household
 BY_CHANCE = 0.7  # of pairs of records that agree in a variable: beyond it, agreeing says nothing of the group
 ACCIDENT = 0.002  # chance below which a round total is no accident
 LOOK = 2_000  # records that mostly suffice to see that something does not hold for all
-GLANCE, FEWEST = 64, 8  # pairs of records that mostly suffice to see it of most columns at once
-MOST_CELLS = 20_000_000  # held side by side for that
+PAIRS_AT_A_GLANCE, MIN_PAIRS = 64, 8  # pairs of records that mostly suffice to see it of most columns at once
+MAX_CELLS = 20_000_000  # held side by side for that
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def behaviours(data: Microdata) -> tuple[Behaviour, ...]:
     >>> [(found.name, found.behaves) for found in behaviours(Microdata.from_frame(table))]
     [('home', 'household')]
     """
-    if len(data) < ENOUGH:
+    if len(data) < MIN_RECORDS:
         return ()
     apart = set(data.schema.special().values())
     names = [name for name in data.names if name not in apart]
@@ -85,7 +85,7 @@ class _Columns:
     def __init__(self, data: Microdata, names: Iterable[str]) -> None:
         self.data = data
         self.names = [name for name in names if not self._agrees_by_chance(data.columns[name])]
-        self.records = min(len(data), max(MOST_CELLS // max(len(self.names), 1), 1))
+        self.records = min(len(data), max(MAX_CELLS // max(len(self.names), 1), 1))
         self.first = np.column_stack(
             [data.columns[name][: self.records].astype(np.float64) for name in self.names] or [np.empty((0, 0))]
         )
@@ -99,7 +99,7 @@ class _Columns:
         """Name the others in which records of one group always agree, though records agree seldom by chance."""
         order = rows[np.argsort(group[rows], kind="stable")]
         order = order[order < self.records]
-        glance = min(GLANCE, max(FEWEST, MOST_CELLS // (len(self.names) + 1) ** 2 * GLANCE))
+        glance = min(PAIRS_AT_A_GLANCE, max(MIN_PAIRS, MAX_CELLS // (len(self.names) + 1) ** 2 * PAIRS_AT_A_GLANCE))
         pairs = np.flatnonzero(np.diff(group[order]) == 0)[:glance]
         differ = (self.first[order[pairs]] != self.first[order[pairs + 1]]).any(axis=0)
         left = (self.names[place] for place in np.flatnonzero(~differ))

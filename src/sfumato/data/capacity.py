@@ -12,14 +12,14 @@ from pathlib import Path
 from sfumato.data.formats import format_of
 from sfumato.errors import LackOfMemory
 
-SMALL = 64 * 2**20  # what needs less is not looked at: it is never what memory is short of
+MIN_BYTES_CHECKED = 64 * 2**20  # what needs less is not looked at: it is never what memory is short of
 PROCESS = 150 * 2**20  # a worker with its libraries, before it has met a table
 TABLES = 2  # as often as the table is there once more in each worker: protected, and what is computed of it
 
 
 def require(needed: int, what: str, cure: str) -> None:
     """Refuse what needs more memory than is free."""
-    if needed <= SMALL:
+    if needed <= MIN_BYTES_CHECKED:
         return
     there = free()
     if needed > there:

@@ -85,8 +85,8 @@ class Suggestion:
 
 # What a look at the table tells.
 
-FEW = 12  # so few distinct whole numbers may be codes
-ENOUGH = 20  # records from which on it says something that all values differ
+MAX_VALUES_OF_CODES = 12  # so few distinct whole numbers may be codes
+MIN_RECORDS = 20  # records from which on it says something that all values differ
 MISSING_CODES = (-1, -2, -3, -6, -7, -8, -9, -97, -98, -99, -997, -998, -999, -9999)
 _WEIGHT = re.compile(r"weight|wgt|gewicht|(^|[_ .-])(wt|pond)\d*([_ .-]|$)|^w$", re.IGNORECASE)
 _HOUSEHOLD = re.compile(r"household|haushalt|hous?hld|^hh|(^|[_ .-])(hh|hid|hhid)([_ .-]|$)", re.IGNORECASE)
@@ -186,7 +186,7 @@ def _suggestion(
         nearly = _of_text(name, tuple(variable.categories[code] for code in values), counts)
         if nearly is not None:
             return nearly
-    if len(values) == records >= ENOUGH and _may_name(data, name, values):
+    if len(values) == records >= MIN_RECORDS and _may_name(data, name, values):
         return Suggestion(name, "identifier", id_free=data.schema.id is None)
     return _of_numbers(data, name, values, counts) if variable.kind == "numeric" else None
 
@@ -201,7 +201,7 @@ def _of_numbers(data: Microdata, name: str, values: NDArray[Any], counts: NDArra
     if np.isin(values, [value for value, _ in data.schema[name].labels if isinstance(value, int | float)]).all():
         return Suggestion(name, "labelled codes")
     whole = np.array_equal(values, np.round(values))
-    if whole and len(values) <= FEW and counts.sum() >= 3 * len(values):
+    if whole and len(values) <= MAX_VALUES_OF_CODES and counts.sum() >= 3 * len(values):
         return Suggestion(name, "codes", distinct=len(values))
     return None
 
@@ -247,7 +247,7 @@ def _is_number(text: str) -> bool:
 
 # A variable at a glance: at most two dozen bars, as plain data.
 
-MOST_BARS = 24
+MAX_BARS = 24
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,7 @@ class Thumbnail:
     others: int = 0
 
 
-def thumbnail(variable: Variable, column: NDArray[Any], *, bars: int = MOST_BARS) -> Thumbnail:
+def thumbnail(variable: Variable, column: NDArray[Any], *, bars: int = MAX_BARS) -> Thumbnail:
     """Count the values of a variable in at most so many bars.
 
     A number or date of few different values, such as a number of children, has a bar for each whole step between them.
@@ -280,7 +280,7 @@ def thumbnail(variable: Variable, column: NDArray[Any], *, bars: int = MOST_BARS
     return _numbers(variable, column, bars) if variable.quantitative else _categories(variable, column, bars)
 
 
-def thumbnails(data: Microdata, *, bars: int = MOST_BARS) -> dict[str, Thumbnail]:
+def thumbnails(data: Microdata, *, bars: int = MAX_BARS) -> dict[str, Thumbnail]:
     """Count the values of every variable of a table."""
     return {variable.name: thumbnail(variable, data.columns[variable.name], bars=bars) for variable in data.schema}
 

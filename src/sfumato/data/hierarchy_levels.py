@@ -183,7 +183,7 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Ends = tuple[float, float] | None
 Classes = tuple[list[float], tuple[str, ...], Ends]
-MOST_CLASSES = 10_000
+MAX_CLASSES = 10_000
 SPARSE = 5  # times as many spans of the calendar may lie in the range of dates as may occur
 
 
@@ -387,14 +387,14 @@ def _spans(hierarchy: "Hierarchy", name: str, present: Floats, level: int) -> Cl
     if span is None:  # all
         return [0.0], (TOP,), None
     low, high = float(present.min()), float(present.max())
-    _refuse_many(name, hierarchy.spans[level - 1], (high - low) / span.days, SPARSE * MOST_CLASSES)
+    _refuse_many(name, hierarchy.spans[level - 1], (high - low) / span.days, SPARSE * MAX_CLASSES)
     edges = span.edges(low, high)
     used = len(np.unique(np.searchsorted(edges, present, side="right")))  # days of a century are few where few occur
     _refuse_many(name, hierarchy.spans[level - 1], used)
     return edges[1:-1] or edges[:1], date_bands.labels(edges), (edges[0], edges[-1])
 
 
-def _refuse_many(name: str, width: str, number: float, most: int = MOST_CLASSES) -> None:
+def _refuse_many(name: str, width: str, number: float, most: int = MAX_CLASSES) -> None:
     if number > most:
         raise NotApplicable(
             f"classes of width {width} are {number:,.0f} from the least to the greatest value of {name!r}; more than "

@@ -16,8 +16,8 @@ from sfumato.data.schema import Kind
 from sfumato.errors import NotApplicable, ParameterError
 
 Way = Literal["bands", "quantiles", "cuts", "dates", "truncate", "merge-neighbours", "rare", "from-table"]
-MANY = 20  # values of a number, or categories that are codes, from which on they are worth bands or prefixes
-SEVERAL = 6  # ordered categories from which on neighbours are worth merging
+MIN_VALUES = 20  # values of a number, or categories that are codes, from which on they are worth bands or prefixes
+MIN_CATEGORIES = 6  # ordered categories from which on neighbours are worth merging
 SHARES = (0.02, 0.05)  # below which categories are rare
 
 
@@ -128,7 +128,7 @@ def propose(data: Microdata, name: str) -> Proposal | None:
     variable, column = data.schema[name], data.columns[name]
     if variable.kind == "numeric":
         values = np.unique(column[~np.isnan(column)])
-        if len(values) < MANY:
+        if len(values) < MIN_VALUES:
             return None
         try:
             return Proposal(name, "bands", tuple(bands.shown(width) for width in nice_widths(column)))
@@ -136,14 +136,14 @@ def propose(data: Microdata, name: str) -> Proposal | None:
             return None
     if variable.kind == "date":
         days = np.unique(np.floor(column[~np.isnan(column)]))
-        return Proposal(name, "dates", ("month", "quarter", "year")) if len(days) >= MANY else None
+        return Proposal(name, "dates", ("month", "quarter", "year")) if len(days) >= MIN_VALUES else None
     counts = np.bincount(column[column >= 0], minlength=len(variable.categories))
     if variable.kind == "ordinal":
-        return Proposal(name, "merge-neighbours") if np.count_nonzero(counts) >= SEVERAL else None
+        return Proposal(name, "merge-neighbours") if np.count_nonzero(counts) >= MIN_CATEGORIES else None
     used = [str(category) for category, count in zip(variable.categories, counts, strict=True) if count]
     if dated(data, name):  # a year and a month are no prefixes of a code
         return None
-    keep = prefixes(used) if len(used) >= MANY else ()
+    keep = prefixes(used) if len(used) >= MIN_VALUES else ()
     if keep:
         return Proposal(name, "truncate", tuple(map(str, keep)))
     shares = [share for share in SHARES if 0 < len(rarest(counts, share)) < len(used) - 1]

@@ -43,14 +43,15 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 EXCEPTIONS = 0.05  # of the records at most may lose a linked value because it does not fit
-RARE = 0.02  # of a linked value's records, and of a class's, up to which their meeting is an exception
-MOST_BANDS = 50  # of a linked number; more are no bands
+# of a linked value's records, and of a class's, up to which their meeting is an exception
+MAX_SHARE_OF_EXCEPTION = 0.02
+MAX_BANDS = 50  # of a linked number; more are no bands
 NAMED = 3  # categories that the name of a group spells out
 EXACT = 1e-9  # of the size of a number is how it was written
 
 
 @dataclass(frozen=True, eq=False)
-class Followed:
+class LinkedColumn:
     """A linked variable and its column as they follow the sources; nothing ``said`` where they stay as they are."""
 
     variable: Variable
@@ -71,13 +72,13 @@ def nothing(column: NDArray[Any]) -> float:
 # values put together
 
 
-def put_together(protected: Microdata, name: str, sources: Sequence[str]) -> Followed | None:
+def put_together(protected: Microdata, name: str, sources: Sequence[str]) -> LinkedColumn | None:
     """Put those values together that occur with the same published values of the sources, and so on from there.
 
     That is, the connected parts of the graph in which a value and a class are neighbours if some record has both. Of
     ordered values a part takes in what lies between. Where all would become one, values that seldom occur with a class
-    (``RARE`` of both) are taken for exceptions, and made missing there; None where that does not help either. A source
-    that is missing beside another is a value like any other.
+    (``MAX_SHARE_OF_EXCEPTION`` of both) are taken for exceptions, and made missing there; None where that does not help
+    either. A source that is missing beside another is a value like any other.
     """
     variable, column = protected.schema[name], protected.columns[name]
     there = ~protected.missing(name)
@@ -85,7 +86,7 @@ def put_together(protected: Microdata, name: str, sources: Sequence[str]) -> Fol
     known = ~_unsaid(protected, sources)[there]
     codes = [np.unique(protected.columns[source][there][known], return_inverse=True)[1] for source in sources]
     if not known.any():
-        return Followed(variable, column)
+        return LinkedColumn(variable, column)
     published = classes(np.column_stack(codes))[0]
     ordered = variable.kind != "nominal"
     part = _parts(value[known], published, len(levels), ordered=ordered)
@@ -97,7 +98,7 @@ def put_together(protected: Microdata, name: str, sources: Sequence[str]) -> Fol
     if part.max() == 0 and len(levels) > 1:
         return None
     if part.max() + 1 == len(levels) and not odd.any():
-        return Followed(variable, column)
+        return LinkedColumn(variable, column)
     blank = column.copy()
     blank[np.flatnonzero(there)[odd]] = nothing(blank)
     made = (_in_bands if _is_quantity(blank) else _in_groups)(variable, blank, levels, part)
@@ -137,11 +138,11 @@ def _exceptions(value: Integers, published: Integers) -> Mask:
     """Tell which records have a value that seldom occurs with their class; none where these are many."""
     edge, counts = classes(np.column_stack([value, published]))
     of_value, of_class = np.bincount(value)[value], np.bincount(published)[published]
-    odd = (counts[edge] <= RARE * of_value) & (counts[edge] <= RARE * of_class)
+    odd = (counts[edge] <= MAX_SHARE_OF_EXCEPTION * of_value) & (counts[edge] <= MAX_SHARE_OF_EXCEPTION * of_class)
     return odd if odd.mean() <= EXCEPTIONS else np.zeros(len(odd), dtype=bool)
 
 
-def _in_groups(variable: Variable, codes: NDArray[np.int32], levels: Integers, part: Integers) -> Followed:
+def _in_groups(variable: Variable, codes: NDArray[np.int32], levels: Integers, part: Integers) -> LinkedColumn:
     """Merge categories; those that no record has join the group around them, or stay alone."""
     group = np.full(len(variable.categories), -1, dtype=np.int64)
     group[levels] = part
@@ -165,7 +166,7 @@ def _in_groups(variable: Variable, codes: NDArray[np.int32], levels: Integers, p
             spelled = [variable.spelled(category) for category in categories]
             words[named] = str(_name(categories, spelled, ordered=variable.kind == "ordinal"))
     changed, recoded = merged(variable, codes, [names[one] for one in group.tolist()], labels=words)
-    return Followed(changed, recoded, f"its {len(levels):,} values are put into {int(part.max()) + 1:,} groups")
+    return LinkedColumn(changed, recoded, f"its {len(levels):,} values are put into {int(part.max()) + 1:,} groups")
 
 
 def _name(categories: Sequence[Category], spelled: Sequence[str], *, ordered: bool) -> Category:
@@ -178,23 +179,25 @@ def _name(categories: Sequence[Category], spelled: Sequence[str], *, ordered: bo
     return f"{' or '.join(spelled[: NAMED - 1])} or {len(spelled) - NAMED + 1} more"
 
 
-def _in_bands(variable: Variable, column: Floats, levels: Floats, part: Integers) -> Followed | None:
+def _in_bands(variable: Variable, column: Floats, levels: Floats, part: Integers) -> LinkedColumn | None:
     """Put a number into bands, cut at the roundest number between two parts; None where they are many."""
     begins = np.flatnonzero(np.diff(part)) + 1
-    if len(begins) >= MOST_BANDS or variable.kind != "numeric":
+    if len(begins) >= MAX_BANDS or variable.kind != "numeric":
         return None
     cuts = [bands.roundest(float(levels[at - 1]), float(levels[at])) for at in begins]
     names = bands.labels([-np.inf, *cuts, np.inf], whole=bands.is_whole(levels))
     codes = np.searchsorted(np.array(cuts), column, side="right").astype(np.int32)
     codes[np.isnan(column)] = -1
     changed = replace(variable, kind="ordinal", categories=names, labels=(), missing=())
-    return Followed(changed.treated(Treatment(cuts=tuple(cuts))), codes, f"it is put into {len(names)} bands")
+    return LinkedColumn(changed.treated(Treatment(cuts=tuple(cuts))), codes, f"it is put into {len(names)} bands")
 
 
 # values computed anew
 
 
-def _computed_anew(original: Microdata, protected: Microdata, variable: Variable, *, lookup: bool) -> Followed | None:
+def _computed_anew(
+    original: Microdata, protected: Microdata, variable: Variable, *, lookup: bool
+) -> LinkedColumn | None:
     """Compute a linked variable from the published sources, if the original shows without exception how; or None.
 
     A number may be a sum of multiples of its sources. With ``lookup`` each value of the sources, or each combination of
@@ -221,7 +224,7 @@ def _computed_anew(original: Microdata, protected: Microdata, variable: Variable
     return _anew(original, protected, variable.treated(PERTURBED), column)
 
 
-def _anew(original: Microdata, protected: Microdata, stated: Variable, column: NDArray[Any]) -> Followed:
+def _anew(original: Microdata, protected: Microdata, stated: Variable, column: NDArray[Any]) -> LinkedColumn:
     """Leave missing what is, keep what is published where no source has a value; count what is missing more."""
     before = protected.schema[stated.name]
     lost = protected.missing(stated.name)
@@ -231,9 +234,9 @@ def _anew(original: Microdata, protected: Microdata, stated: Variable, column: N
     stated = replace(stated, treatment=replace(stated.treatment, suppressed=before.treatment.suppressed + more))
     same = before.kind == stated.kind and before.categories == stated.categories
     if same and np.array_equal(column, protected.columns[stated.name], equal_nan=column.dtype.kind == "f"):
-        return Followed(before, column)
+        return LinkedColumn(before, column)
     said = f"; {more:,} values that are not known are missing" if more else ""
-    return Followed(stated, column, f"it is computed anew from what is published{said}")
+    return LinkedColumn(stated, column, f"it is computed anew from what is published{said}")
 
 
 def _gaps(column: NDArray[Any]) -> Mask:
@@ -443,14 +446,14 @@ def _alike(one: Microdata, other: Microdata, name: str) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class _Done:
+class _SourceOutcome:
     """What became of a source: the records that lost their value, and what the values are that are left."""
 
     fate: Fate
     hidden: Mask
 
 
-def _done(original: Microdata, protected: Microdata, name: str) -> _Done:
+def _done(original: Microdata, protected: Microdata, name: str) -> _SourceOutcome:
     before, after = original.schema[name], protected.schema[name]
     missing = protected.missing(name)
     perturbed = after.treatment.perturbed and not before.treatment.perturbed
@@ -459,7 +462,7 @@ def _done(original: Microdata, protected: Microdata, name: str) -> _Done:
         bare = (replace(variable.treatment, suppressed=0) for variable in (before, after))
         coarser = before.kind != after.kind or len(set(bare)) > 1
         fate: Fate = "changed" if perturbed else "coarser" if coarser else "kept"
-        return _Done(fate, missing if lost else np.zeros(len(missing), dtype=bool))
+        return _SourceOutcome(fate, missing if lost else np.zeros(len(missing), dtype=bool))
     there = ~missing
     filled = bool((there & original.missing(name)).any())
     x, y = _comparable(original, protected, name)
@@ -467,7 +470,7 @@ def _done(original: Microdata, protected: Microdata, name: str) -> _Done:
         fate = "kept"
     else:
         fate = "changed" if perturbed or filled or not _function(x[there], y[there]) else "coarser"
-    return _Done(fate, missing & ~original.missing(name))
+    return _SourceOutcome(fate, missing & ~original.missing(name))
 
 
 def _paired(original: Microdata, protected: Microdata) -> bool:
@@ -506,7 +509,9 @@ def _shared(original: Microdata, name: str) -> bool:
     return original.schema.household is not None and name in household_level(original.without(others))
 
 
-def _put_together(original: Microdata, protected: Microdata, name: str, sources: tuple[str, ...]) -> Followed | None:
+def _put_together(
+    original: Microdata, protected: Microdata, name: str, sources: tuple[str, ...]
+) -> LinkedColumn | None:
     """Put linked values together as they were published, or else as they were before they were masked themselves."""
     found = put_together(protected, name, sources)
     if found is None and _paired(original, protected):
@@ -518,7 +523,7 @@ def _put_together(original: Microdata, protected: Microdata, name: str, sources:
     return found
 
 
-def _recast(protected: Microdata, name: str, found: Followed) -> Microdata:
+def _recast(protected: Microdata, name: str, found: LinkedColumn) -> Microdata:
     variable, column = found.variable, found.column
     if _is_quantity(column):
         return protected.recast({name: (variable, column)})

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sfumato.arguments import as_array, require
 from sfumato.data import columns as read_columns
 from sfumato.data.frames import FrameKind, Origin, from_arrow, to_arrow
-from sfumato.data.on_demand import Held, OnDemand, Taken
+from sfumato.data.on_demand import Held, OnDemand, SelectedRecords
 from sfumato.data.schema import Kind, Schema, Variable, a_kind, nearest
 from sfumato.data.treatment import PERTURBED, Treatment
 from sfumato.errors import DataError, NotApplicable, SchemaError
@@ -257,7 +257,7 @@ class Microdata:
     def take(self, rows: NDArray[np.intp]) -> "Microdata":
         """Return the table with these rows, in this order."""
         columns: Mapping[str, NDArray[Any]] = (
-            Taken(self.columns, rows)
+            SelectedRecords(self.columns, rows)
             if isinstance(self.columns, OnDemand)
             else {name: column[rows] for name, column in self.columns.items()}
         )

@@ -101,7 +101,7 @@ class Held(OnDemand):
         return self.columns.exact(name)
 
 
-class Taken(OnDemand):
+class SelectedRecords(OnDemand):
     """Some records of columns that are read on demand: a run of them, or any in an order of their own."""
 
     def __init__(self, columns: OnDemand, rows: Rows | range) -> None:
@@ -135,7 +135,7 @@ class Taken(OnDemand):
         return None if came is None else came.take(pa.array(np.asarray(self.rows)))
 
 
-class Chosen(OnDemand):
+class SelectedColumns(OnDemand):
     """Some of the columns that are read on demand."""
 
     def __init__(self, columns: OnDemand, names: tuple[str, ...]) -> None:
@@ -165,7 +165,7 @@ class Chosen(OnDemand):
         return self.columns.exact(name)
 
 
-class Borrowing(OnDemand):
+class BorrowedColumn(OnDemand):
     """Columns that are read on demand, one of them from another table."""
 
     def __init__(self, columns: OnDemand, name: str, lender: Mapping[str, Column], place: Rows | None) -> None:

@@ -46,14 +46,14 @@ from sfumato.data.formats.parquet import (
 )
 from sfumato.data.frames import Origin, to_arrow
 from sfumato.data.microdata import Microdata, check_names, check_special
-from sfumato.data.on_demand import Chosen, OnDemand, Taken, in_one
+from sfumato.data.on_demand import OnDemand, SelectedColumns, SelectedRecords, in_one
 from sfumato.data.schema import Category, Schema, Variable, a_kind
 from sfumato.data.schema_file import read_schema
 from sfumato.errors import DataError, FileError, ParameterError, SchemaError
 
 # What the parts of a table have in common: each is looked through once, and those that disagree are named.
 
-MOST_CATEGORIES = 2**20  # more than that are names of the records, which a schema cannot list
+MAX_CATEGORIES = 2**20  # more than that are names of the records, which a schema cannot list
 
 
 @dataclass(frozen=True)
@@ -228,9 +228,9 @@ def _categories(
                 )
         return variables[0].categories
     occurring = dict.fromkeys(category for variable in variables for category in variable.categories)
-    if len(occurring) > MOST_CATEGORIES:
+    if len(occurring) > MAX_CATEGORIES:
         raise DataError(
-            f"variable {name!r} has more than {MOST_CATEGORIES:,} different values, so it names records rather than "
+            f"variable {name!r} has more than {MAX_CATEGORIES:,} different values, so it names records rather than "
             "classes; number its values, or leave it out of the files"
         )
     new = [category for category in occurring if category not in set(before)]
@@ -495,7 +495,7 @@ def _streamed(files: list[Path], folder: Path | None, records: int, options: Rea
 
 def _chosen(part: Microdata, schema: Schema) -> Microdata:
     if isinstance(part.columns, OnDemand):
-        return replace(part, schema=schema, columns=Chosen(part.columns, schema.names))
+        return replace(part, schema=schema, columns=SelectedColumns(part.columns, schema.names))
     return replace(part, schema=schema, columns={name: part.columns[name] for name in schema.names})
 
 
@@ -513,7 +513,7 @@ def _cut_at(table: TableInParts, ends: Sequence[int]) -> TableInParts:
             rows = range(low - start, high - start)
             if isinstance(part.columns, OnDemand) and len(rows) < len(part):
                 drawn = None if part.drawn is None else part.drawn[rows.start : rows.stop]
-                parts.append(replace(part, columns=Taken(part.columns, rows), drawn=drawn))
+                parts.append(replace(part, columns=SelectedRecords(part.columns, rows), drawn=drawn))
             else:
                 parts.append(part)
         start = stop

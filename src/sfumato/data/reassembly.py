@@ -15,9 +15,9 @@ from sfumato.data.households import differing, household_level, in_households, u
 from sfumato.data.microdata import Microdata
 from sfumato.kernels.groups import classes
 
-MOSTLY = 0.9  # of the households whose members have a value must share it, to be put together by it
+MIN_SHARE_SHARED = 0.9  # of the households whose members have a value must share it, to be put together by it
 FOLLOWED = 0.99  # of the records must have the value that goes with their number of members, to be a size
-MOST_COMMON = 0.95  # of the records may have one value of a size, else it says next to nothing
+MAX_COMMON = 0.95  # of the records may have one value of a size, else it says next to nothing
 WITNESSES = 10  # households, beside the first of each size, that must show that a value goes with the size
 
 Integers = NDArray[np.int64]
@@ -120,7 +120,7 @@ def _mostly_shared(data: Microdata) -> list[str]:
     for name in (name for name in data.schema.analysed() if not data.schema[name].level):
         later, differ = differing(data, name, order, unit)
         several = len(np.unique(home[later]))
-        if several and len(np.unique(home[later[differ]])) <= (1 - MOSTLY) * several:
+        if several and len(np.unique(home[later[differ]])) <= (1 - MIN_SHARE_SHARED) * several:
             found.append(name)
     return found
 
@@ -174,7 +174,7 @@ def by_size(data: Microdata, name: str) -> NDArray[Any] | None:
     usual[0] = usual[1] if most > 1 else 0
     if (usual[sizes_of[present]] == codes).mean() < FOLLOWED:
         return None
-    if np.bincount(codes).max() > MOST_COMMON * len(codes) or not _in_one_piece(usual[np.unique(size_of_home)]):
+    if np.bincount(codes).max() > MAX_COMMON * len(codes) or not _in_one_piece(usual[np.unique(size_of_home)]):
         return None
     return np.asarray(values[usual])
 

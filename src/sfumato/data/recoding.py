@@ -164,7 +164,7 @@ def _limit(lower: Floats, upper: Floats) -> float:
 
 # Numbers cut off at the top or the bottom, or rounded, as two columns show it.
 
-LEAST_PILE = 0.005  # of the records: smaller piles at an end are ordinary ties
+MIN_PILE = 0.005  # of the records: smaller piles at an end are ordinary ties
 LIKELY = 3.0  # standard errors within which a pile is as large as what was cut off
 GLANCE = 500  # records looked at first
 HEIGHT = 5  # times what the other values hold at the median
@@ -284,12 +284,12 @@ def _heaped_at_an_end(values: Floats) -> bool:
         present += int(np.count_nonzero(~np.isnan(some)))
         at_least += int(np.count_nonzero(some == least))
         at_greatest += int(np.count_nonzero(some == greatest))
-    return present > 0 and max(at_least, at_greatest) >= LEAST_PILE * present
+    return present > 0 and max(at_least, at_greatest) >= MIN_PILE * present
 
 
 def _cut(was: Floats, now: Floats) -> tuple[float, float] | None:
     """Return the greatest protected value below the pile at the top, and the pile's value; None without a pile."""
-    if np.count_nonzero(now == now.max()) < LEAST_PILE * len(now):
+    if np.count_nonzero(now == now.max()) < MIN_PILE * len(now):
         return None
     values, counts = np.unique(now, return_counts=True)
     if len(values) < 3:
@@ -297,7 +297,7 @@ def _cut(was: Floats, now: Floats) -> tuple[float, float] | None:
     below, top, pile = float(values[-2]), float(values[-1]), int(counts[-1])
     share, beyond = pile / len(now), was > below
     expected = float(beyond.mean())
-    if share < LEAST_PILE or pile < HEIGHT * float(np.median(counts[:-1])) or not beyond.any():
+    if share < MIN_PILE or pile < HEIGHT * float(np.median(counts[:-1])) or not beyond.any():
         return None
     error = np.sqrt(max(expected * (1 - expected), 1e-12) * (1 / len(was) + 1 / len(now)))
     several = float(was[beyond].min()) < float(was.max()) and float(was.max()) != top

@@ -44,10 +44,10 @@ DIRECT: frozenset[Content] = frozenset(  # what names one person, whatever the c
         "names of persons",
     }
 )
-ENOUGH = 20  # records with a value from which on it says something that nearly all differ
-FEWEST = 5  # different values from which on a form is no accident
-MOST_LOOKED_AT = 2_000  # different texts of a column
-NEARLY_ALL, MOST, MANY, SOME = 0.9, 0.6, 0.3, 0.05  # shares of the different values
+MIN_RECORDS = 20  # records with a value from which on it says something that nearly all differ
+MIN_VALUES = 5  # different values from which on a form is no accident
+MAX_TEXTS_READ = 2_000  # different texts of a column
+SHARE_NEARLY_ALL, SHARE_MOST, SHARE_MANY, SHARE_SOME = 0.9, 0.6, 0.3, 0.05  # shares of the different values
 
 # where it is looked for inside a text it begins where a word does, or a long word would be tried from every letter on
 _EMAIL = re.compile(r"(?<![^\s@,;<>])[^\s@,;<>]+@[^\s@,;<>]+\.[a-z]{2,}", re.IGNORECASE)
@@ -334,17 +334,17 @@ def _of_numbers(data: Microdata, name: str) -> Sensitive | None:
     """Look at whole numbers: cards and national numbers by their check digits, telephone numbers by name and length."""
     column = data.columns[name]
     values = np.unique(column[~np.isnan(column)])
-    if len(values) < FEWEST or values[0] < 0 or values[-1] < 1e6 or not np.array_equal(values, np.round(values)):
+    if len(values) < MIN_VALUES or values[0] < 0 or values[-1] < 1e6 or not np.array_equal(values, np.round(values)):
         return None
     texts = [f"{value:.0f}" for value in _some(values)]
     if (found := _numbered(name, texts)) is not None:
         return found
     long = _share(texts, lambda text: 7 <= len(text) <= 15)
-    if has_word(name, _OF_PHONE) and long >= NEARLY_ALL:
+    if has_word(name, _OF_PHONE) and long >= SHARE_NEARLY_ALL:
         return Sensitive(name, "telephone numbers", "its name says so, and the numbers have 7 to 15 digits")
-    if has_word(name, _OF_NATIONAL) and long >= NEARLY_ALL:
+    if has_word(name, _OF_NATIONAL) and long >= SHARE_NEARLY_ALL:
         return Sensitive(name, "national numbers", "its name says so, and the numbers have 7 to 15 digits")
-    if has_word(name, _OF_ACCOUNT) and long >= NEARLY_ALL and _own(data, name, len(values)):
+    if has_word(name, _OF_ACCOUNT) and long >= SHARE_NEARLY_ALL and _own(data, name, len(values)):
         return Sensitive(name, "account numbers (IBAN)", "its name says so, and the numbers have 7 digits or more")
     return None
 
@@ -352,11 +352,14 @@ def _of_numbers(data: Microdata, name: str) -> Sensitive | None:
 def _numbered(name: str, texts: Sequence[str]) -> Sensitive | None:
     """Tell numbers by their check digits; by chance one in ten would have the right one."""
     plain = [re.sub(r"[\s-]", "", text) for text in texts]
-    if len(texts) >= FEWEST and _share(plain, lambda t: t.isdigit() and 13 <= len(t) <= 19 and luhn(t)) >= NEARLY_ALL:
+    if (
+        len(texts) >= MIN_VALUES
+        and _share(plain, lambda t: t.isdigit() and 13 <= len(t) <= 19 and luhn(t)) >= SHARE_NEARLY_ALL
+    ):
         return Sensitive(name, "card numbers", "13 to 19 digits, the last one a check digit")
     for words, holds in _NATIONAL:
         checks = [texts, [text.zfill(9) for text in texts], [text.zfill(11) for text in texts]]
-        if len(texts) >= FEWEST and any(_share(some, holds) >= NEARLY_ALL for some in checks):
+        if len(texts) >= MIN_VALUES and any(_share(some, holds) >= SHARE_NEARLY_ALL for some in checks):
             return Sensitive(name, "national numbers", f"of the form of {words}")
     return None
 
@@ -373,7 +376,7 @@ def _of_text(data: Microdata, name: str) -> Sensitive | None:
     own = _own(data, name, len(codes))
     return (
         _marked(name, texts)
-        or (_numbered(name, texts) if len(texts) >= FEWEST else None)
+        or (_numbered(name, texts) if len(texts) >= MIN_VALUES else None)
         or _telephone(name, texts)
         or _birth(name, texts)
         or _address(name, texts)
@@ -384,31 +387,33 @@ def _of_text(data: Microdata, name: str) -> Sensitive | None:
 
 def _some(values: Any) -> Any:
     """Return at most so many values, spread over all of them."""
-    return values if len(values) <= MOST_LOOKED_AT else values[:: -(-len(values) // MOST_LOOKED_AT)]
+    return values if len(values) <= MAX_TEXTS_READ else values[:: -(-len(values) // MAX_TEXTS_READ)]
 
 
 def _own(data: Microdata, name: str, distinct: int) -> bool:
     """Tell whether nearly every record has a value of its own."""
     present = int(np.count_nonzero(~data.missing(name)))
-    return present >= ENOUGH and distinct >= NEARLY_ALL * present
+    return present >= MIN_RECORDS and distinct >= SHARE_NEARLY_ALL * present
 
 
 def _marked(name: str, texts: Sequence[str]) -> Sensitive | None:
     """Tell what has a mark of its own: e-mail, web, account and IP."""
     share = _share(texts, _EMAIL.fullmatch)
-    if share >= MANY or (has_word(name, _OF_EMAIL) and share > 0):
+    if share >= SHARE_MANY or (has_word(name, _OF_EMAIL) and share > 0):
         return Sensitive(name, "e-mail addresses", f"{_of(share)} have the form of one")
     share = _share(texts, valid_iban)
-    if share >= MANY or (has_word(name, "iban") and _share(texts, lambda t: re.match(r"[A-Z]{2}\d\d", t)) >= MOST):
+    if share >= SHARE_MANY or (
+        has_word(name, "iban") and _share(texts, lambda t: re.match(r"[A-Z]{2}\d\d", t)) >= SHARE_MOST
+    ):
         return Sensitive(name, "account numbers (IBAN)", f"{_of(share)} have the right check digits")
     share = _share(texts, _URL.match)
-    if share >= MANY:
+    if share >= SHARE_MANY:
         return Sensitive(name, "web addresses", f"{_of(share)} begin like one")
     share = _share(texts, lambda text: _IPV4.fullmatch(text) or _IPV6.fullmatch(text))
-    if share >= MOST:
+    if share >= SHARE_MOST:
         return Sensitive(name, "IP addresses", f"{_of(share)} have the form of one")
     share = _share(texts, _PAIR.fullmatch)
-    if share >= MOST:
+    if share >= SHARE_MOST:
         return Sensitive(name, "coordinates", f"{_of(share)} are two numbers such as 48.137, 11.575")
     return None
 
@@ -418,21 +423,21 @@ def _telephone(name: str, texts: Sequence[str]) -> Sensitive | None:
         number = sum(sign.isdigit() for sign in text)
         return 7 <= number <= 15 and _PHONE.fullmatch(text) is not None
 
-    if date_formats(list(texts[:ENOUGH])):
+    if date_formats(list(texts[:MIN_RECORDS])):
         return None
     share = _share(texts, like)
     said = has_word(name, _OF_PHONE)
-    if said and share >= MANY:
+    if said and share >= SHARE_MANY:
         return Sensitive(name, "telephone numbers", f"its name says so, and {_of(share)} have the form of one")
     dialled = _share(texts, lambda text: like(text) and (text[0] in "+0(" and re.search(r"\D\d|^0|^\+", text)))
-    if len(texts) >= FEWEST and share >= NEARLY_ALL and dialled >= MOST:
+    if len(texts) >= MIN_VALUES and share >= SHARE_NEARLY_ALL and dialled >= SHARE_MOST:
         return Sensitive(name, "telephone numbers", f"{_of(share)} have the form of one")
     return None
 
 
 def _birth(name: str, texts: Sequence[str]) -> Sensitive | None:
-    forms = date_formats(list(texts[:ENOUGH])) and date_formats(list(texts))
-    if not forms or len(texts) < FEWEST:
+    forms = date_formats(list(texts[:MIN_RECORDS])) and date_formats(list(texts))
+    if not forms or len(texts) < MIN_VALUES:
         return None
     if has_word(name, _OF_BIRTH):
         return Sensitive(name, "dates of birth as text", "its name says so, and all values are dates")
@@ -441,7 +446,7 @@ def _birth(name: str, texts: Sequence[str]) -> Sensitive | None:
     days = parsed("", pa.array(texts), forms[0])[0] / 365.25
     days = days[~np.isnan(days)]
     # dates of interviews, entries and orders lie within a few years of each other; those of birth within a life
-    if days.size >= ENOUGH and float(np.quantile(days, 0.9) - np.quantile(days, 0.1)) >= 25:
+    if days.size >= MIN_RECORDS and float(np.quantile(days, 0.9) - np.quantile(days, 0.1)) >= 25:
         return Sensitive(name, "dates of birth as text", "all values are dates, and they are spread over a life")
     return None
 
@@ -450,21 +455,21 @@ def _address(name: str, texts: Sequence[str]) -> Sensitive | None:
     wordy = _share(texts, lambda text: re.search(r"[^\W\d_]{3}", text))
     share = _share(texts, lambda text: len(text) <= 100 and re.search(r"\d", text) and _STREET.search(text))
     long = sorted(len(text.split()) for text in texts)[len(texts) // 2]
-    if share >= MANY and len(texts) >= FEWEST and long <= 10:
+    if share >= SHARE_MANY and len(texts) >= MIN_VALUES and long <= 10:
         return Sensitive(name, "postal addresses", f"{_of(share)} have a street and a number")
-    if has_word(name, _OF_ADDRESS) and wordy >= MOST and len(texts) >= FEWEST:
+    if has_word(name, _OF_ADDRESS) and wordy >= SHARE_MOST and len(texts) >= MIN_VALUES:
         return Sensitive(name, "postal addresses", "its name says so")
     return None
 
 
 def _named(name: str, texts: Sequence[str], weights: dict[str, int], *, own: bool) -> Sensitive | None:
-    worded = _share(texts, lambda text: re.fullmatch(r"[^\W\d_][^\d_@/:;()]{0,60}", text)) >= NEARLY_ALL
-    if not worded or len(texts) < FEWEST:
+    worded = _share(texts, lambda text: re.fullmatch(r"[^\W\d_][^\d_@/:;()]{0,60}", text)) >= SHARE_NEARLY_ALL
+    if not worded or len(texts) < MIN_VALUES:
         return None
     if has_word(name, _OF_GIVEN_NAMES):
         return Sensitive(name, "names of persons", "its name says so")
     known = sum(weights[text] for text in texts if _is_first_name(text)) / sum(weights[text] for text in texts)
-    if known >= NEARLY_ALL or (known >= MOST / 2 and len(texts) >= 2 * FEWEST):
+    if known >= SHARE_NEARLY_ALL or (known >= SHARE_MOST / 2 and len(texts) >= 2 * MIN_VALUES):
         return Sensitive(name, "names of persons", f"{known:.0%} of the records have a common first name in it")
     if own and set(words_of(name)) & set(_OF_NAMES.split()):
         return Sensitive(name, "names of persons", "its name says so, and nearly every record has its own")
@@ -478,7 +483,7 @@ def _is_first_name(text: str) -> bool:
 
 def _of_its_own(name: str, texts: Sequence[str], *, own: bool) -> Sensitive | None:
     """Tell free text, and text that nearly every record has for itself; numbers as text are neither."""
-    if _share(texts, _NUMBER.fullmatch) >= NEARLY_ALL:
+    if _share(texts, _NUMBER.fullmatch) >= SHARE_NEARLY_ALL:
         return None
     lengths = sorted(len(text.split()) for text in texts)
     wordy = lengths[len(lengths) // 2] >= 4 and sum(map(len, texts)) >= 25 * len(texts)
@@ -487,8 +492,8 @@ def _of_its_own(name: str, texts: Sequence[str], *, own: bool) -> Sensitive | No
         "e-mail addresses": _share(texts, _EMAIL.search),
         "web addresses": _share(texts, _URL.search),
     }
-    held = [what for what, share in inside.items() if share >= SOME]
-    if (wordy and own) or (held and len(texts) >= ENOUGH and lengths[len(lengths) // 2] > 1):
+    held = [what for what, share in inside.items() if share >= SHARE_SOME]
+    if (wordy and own) or (held and len(texts) >= MIN_RECORDS and lengths[len(lengths) // 2] > 1):
         also = f", in which there are {' and '.join(held)}" if held else ""
         return Sensitive(name, "free text", f"{lengths[len(lengths) // 2]} words in the middle one{also}")
     if own:
@@ -503,7 +508,7 @@ def _coordinates(data: Microdata) -> dict[str, Sensitive]:
         for name in data.schema.analysed("numeric"):
             column = data.columns[name]
             values = np.unique(column[~np.isnan(column)])
-            fine = len(values) >= ENOUGH and not np.array_equal(values, np.round(values))
+            fine = len(values) >= MIN_RECORDS and not np.array_equal(values, np.round(values))
             if fine and np.abs(values).max() <= most and has_word(name, words):
                 found[most] = name
                 break

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 RECORDS = 600  # on which a relation is looked for
-LEAST = 30  # records with all values present
-MOSTLY = 0.8  # of the records a relation must hold for
+MIN_RECORDS = 30  # records with all values present
+MIN_SHARE_HELD = 0.8  # of the records a relation must hold for
 PILE = 0.3  # of the records with one value, such as no income from capital, are left aside
 ROUNDS, HOPE = 25, 8  # steps of the fit; after so many, some records must be met exactly
 WHOLE = 1e-3  # a coefficient this near to a whole number is one
@@ -107,7 +107,7 @@ def _found(target: Floats, columns: dict[str, Floats], protected: set[str], *, p
     scale = np.abs(X).max(axis=0)
     X = X / scale
     beta, exact = _robust(X, y, tolerance)
-    if exact.mean() < MOSTLY:
+    if exact.mean() < MIN_SHARE_HELD:
         return None
     kept = list(range(len(names)))
     for j in sorted(range(len(names)), key=lambda j: (names[j] not in protected, abs(float(beta[1 + j])))):
@@ -126,7 +126,7 @@ def _found(target: Floats, columns: dict[str, Floats], protected: set[str], *, p
     constant = float(np.median(y[exact] - raw[exact] @ rounded))
     constant = 0.0 if abs(constant) <= tolerance else constant
     holds = float(np.mean(np.abs(y - raw @ rounded - constant) <= tolerance))
-    if holds < MOSTLY:
+    if holds < MIN_SHARE_HELD:
         return None
     return Relation(tuple(names[k] for k in kept), tuple(map(float, rounded)), constant, product, holds, len(y))
 
@@ -144,13 +144,13 @@ def _complete(target: Floats, columns: dict[str, Floats]) -> tuple[list[str], ND
     kept: list[str] = []
     for name in names:
         fewer = there & ~gaps[name]
-        if int(np.count_nonzero(fewer)) >= max(LEAST, int(np.count_nonzero(there)) // 2):
+        if int(np.count_nonzero(fewer)) >= max(MIN_RECORDS, int(np.count_nonzero(there)) // 2):
             shown = columns[name][fewer]
             if float(shown.min()) < float(shown.max()):
                 kept.append(name)
                 there = fewer
     rows = np.flatnonzero(there)
-    if len(rows) < max(LEAST, 3 * len(kept)):
+    if len(rows) < max(MIN_RECORDS, 3 * len(kept)):
         return [], rows
     rows = rows[:: max(len(rows) // RECORDS, 1)][:RECORDS]
     # a column kept early may be constant in the records that later ones left, or in those looked at
@@ -167,7 +167,7 @@ def _robust(X: Floats, y: Floats, tolerance: float) -> tuple[Floats, NDArray[np.
         beta = np.linalg.lstsq(design * root[:, None], y * root, rcond=1e-12)[0]
         off = np.abs(y - design @ beta)
         exact = off <= tolerance
-        if exact.mean() >= MOSTLY:
+        if exact.mean() >= MIN_SHARE_HELD:
             return beta, exact
         if step >= HOPE and exact.mean() < 0.05:
             break

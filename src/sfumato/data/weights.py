@@ -52,15 +52,15 @@ def unequal(weights: Floats) -> bool:
 
 # Survey weights computed anew: raked to published margins, and what new weights cost.
 
-LEAST = 25  # records in a category that weights are raked to; smaller ones are taken together
+MIN_RECORDS_OF_CATEGORY = 25  # records in a category that weights are raked to; smaller ones are taken together
 
 
 def raked_weights(data: Microdata, names: Iterable[str]) -> tuple[Floats, float]:
     """Return weights that depend on these variables alone and have the old weighted counts of their common categories.
 
-    Categories of fewer than ``LEAST`` records are taken together, because many small ones would bring the old weights
-    back. A record of no weight, out of scope say, gets none. The second value is the largest relative difference left
-    in a margin.
+    Categories of fewer than ``MIN_RECORDS_OF_CATEGORY`` records are taken together, because many small ones would bring
+    the old weights back. A record of no weight, out of scope say, gets none. The second value is the largest relative
+    difference left in a margin.
     """
     old = data.weights()
     weighing = old > 0
@@ -76,7 +76,7 @@ def raked_weights(data: Microdata, names: Iterable[str]) -> tuple[Floats, float]
 def _common(codes: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the categories of a column with those of few records taken together."""
     values, place, counts = np.unique(codes, return_inverse=True, return_counts=True)
-    return np.where(counts < LEAST, len(values), np.arange(len(values)))[place]
+    return np.where(counts < MIN_RECORDS_OF_CATEGORY, len(values), np.arange(len(values)))[place]
 
 
 def rounded_weights(weights: Floats) -> Floats:

@@ -13,7 +13,7 @@ from sfumato.errors import EngineError
 
 P = ParamSpec("P")
 T = TypeVar("T")
-FEWEST = 16  # calls at a time, because a cluster may grow
+MIN_CALLS = 16  # calls at a time, because a cluster may grow
 
 
 class DaskExecutor(Executor):
@@ -30,7 +30,7 @@ class DaskExecutor(Executor):
             raise EngineError(
                 f"no Dask scheduler answers at {address}: {error}; start one, or check host and port"
             ) from None
-        self.number = max(sum(self._client.nthreads().values()), FEWEST)
+        self.number = max(sum(self._client.nthreads().values()), MIN_CALLS)
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
         """Have a call computed by a worker."""

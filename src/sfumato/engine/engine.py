@@ -23,14 +23,14 @@ from sfumato.errors import EngineError, ParameterError
 
 AHEAD = 3  # parts that each process may be ahead of the one that is handed on next
 UNKNOWN = 16  # workers, where an executor does not tell
-AGAIN = 25  # times that a part is sent anew because the worker that had it died
-FEWEST = 1_000_000  # records of a table below which nobody asks other processes, unless an engine is named
+MAX_RETRIES = 25  # times that a part is sent anew because the worker that had it died
+MIN_RECORDS = 1_000_000  # records of a table below which nobody asks other processes, unless an engine is named
 _busy: ContextVar[bool] = ContextVar("computing a part", default=False)
 NESTED: list[int] = []  # tables looked through while one of their parts was computed: right, and as slow as can be
 PROCESS = 250 * 10**6  # bytes that a process takes with a part of the usual size
 KNOWN = "local, here, dask://host:port, spark://host:port, ray://host:port"
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-LEAST = 64 * 2**20
+MIN_MEMORY_BYTES = 64 * 2**20
 
 
 class Part(Protocol):
@@ -47,7 +47,7 @@ class Part(Protocol):
 
 
 @dataclass(eq=False)
-class _Asked:
+class _SentPart:
     """A part that was sent out, and what came of it once its future is no more."""
 
     key: str
@@ -137,7 +137,7 @@ class Engine:
         task = _pickled(of)
         store = self.summaries if stored else None
         ahead = 1 if self.executor is None else AHEAD * self.workers
-        waiting: deque[_Asked] = deque()
+        waiting: deque[_SentPart] = deque()
         left = iter(parts)
         done = 0
         try:
@@ -160,17 +160,17 @@ class Engine:
                 if asked.future is not None:
                     asked.future.cancel()
 
-    def _begun(self, task: bytes, part: tuple[Part, ...], store: Summaries | None) -> "_Asked":
+    def _begun(self, task: bytes, part: tuple[Part, ...], store: Summaries | None) -> "_SentPart":
         """Send a part out, or find in the store what was made of it before."""
         key = ""
         if store is not None:
             key = key_of(task, (one.fingerprint for one in part))
             known = store.find(key, packages_of(task))
             if known is not None:
-                return _Asked(key, part, None, found=known)
-        return _Asked(key, part, self._sent(task, part))
+                return _SentPart(key, part, None, found=known)
+        return _SentPart(key, part, self._sent(task, part))
 
-    def _take_in(self, task: bytes, waiting: Iterable["_Asked"], store: Summaries | None) -> None:
+    def _take_in(self, task: bytes, waiting: Iterable["_SentPart"], store: Summaries | None) -> None:
         """Wait until something arrives, and keep all that has arrived, whosever turn it is.
 
         The future of what is kept is let go, so that a cluster need not hold the result, nor make it again if it is
@@ -183,9 +183,9 @@ class Engine:
             answer = _answer(asked.future)
             if answer is None:
                 asked.deaths += 1
-                if asked.deaths == AGAIN:
+                if asked.deaths == MAX_RETRIES:
                     raise EngineError(
-                        f"the workers that had a part died {AGAIN} times; give less work to each, or more memory"
+                        f"the workers that had a part died {MAX_RETRIES} times; give less work to each, or more memory"
                     )
                 asked.future = self._sent(task, asked.part)
                 continue
@@ -235,7 +235,7 @@ def current(records: int) -> Engine:
         NESTED.append(records)
     elif _entered:
         return _entered[-1]
-    wanted = "local" if records >= FEWEST and not _busy.get() else "here"
+    wanted = "local" if records >= MIN_RECORDS and not _busy.get() else "here"
     for engine in _own:
         if (engine.executor is not None) == (wanted == "local"):
             return engine
@@ -339,11 +339,11 @@ def in_bytes(memory: int | str | None) -> int:
     (2000000000, 536870912)
     """
     if memory is None:
-        return max(free() // 2, LEAST)
+        return max(free() // 2, MIN_MEMORY_BYTES)
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", str(memory).lower())
     if found is None or isinstance(memory, bool):
         raise ParameterError(f"memory must be a number of bytes, or text such as '2 GB'; got {memory!r}")
     size = int(float(found[1]) * UNITS[found[2] or ""])
-    if size < LEAST:
-        raise ParameterError(f"memory must be at least {LEAST // 2**20} MB; got {memory!r}")
+    if size < MIN_MEMORY_BYTES:
+        raise ParameterError(f"memory must be at least {MIN_MEMORY_BYTES // 2**20} MB; got {memory!r}")
     return size

@@ -23,7 +23,7 @@ from sfumato.errors import EngineError, ParameterError
 P = ParamSpec("P")
 T = TypeVar("T")
 Call = tuple["Future[Any]", bytes]
-MOST_DEATHS = 25  # of processes over one call, before it is taken for what kills them
+MAX_DEATHS = 25  # of processes over one call, before it is taken for what kills them
 # the processes fill the machine, so that each has one thread
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_IO_THREADS")
 
@@ -102,7 +102,7 @@ class LocalProcesses(Executor):
             future, content = call
             if not future.set_running_or_notify_cancel():
                 continue
-            for _ in range(MOST_DEATHS):
+            for _ in range(MAX_DEATHS):
                 try:
                     process = process or self._start()
                 except OSError as error:
@@ -183,7 +183,7 @@ def _named(error: Exception) -> str:
 def _killed(how: int) -> str:
     signal = f"signal {-how}" if how < 0 else f"exit code {how}"
     why = " (often for lack of memory: give less --memory, or smaller parts)" if how == -9 else ""
-    return f"{MOST_DEATHS} processes died over the same call, the last by {signal}{why}"
+    return f"{MAX_DEATHS} processes died over the same call, the last by {signal}{why}"
 
 
 def cores() -> int:

@@ -8,7 +8,7 @@ from sfumato.errors import EngineError
 
 P = ParamSpec("P")
 T = TypeVar("T")
-AGAIN = 25  # times that Ray gives a task to another worker because the one that had it died
+MAX_RETRIES = 25  # times that Ray gives a task to another worker because the one that had it died
 
 
 class RayExecutor(Executor):
@@ -34,7 +34,7 @@ class RayExecutor(Executor):
             said = str(error).strip() or type(error).__name__
             raise EngineError(f"no Ray answers at {address}: {said.splitlines()[0]}") from None
         self._ray: Any = ray
-        self._task: Any = ray.remote(_called).options(max_retries=AGAIN)
+        self._task: Any = ray.remote(_called).options(max_retries=MAX_RETRIES)
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
         """Have a call computed by Ray."""

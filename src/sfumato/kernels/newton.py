@@ -44,7 +44,7 @@ class Progress(Generic[S]):
 
 
 @dataclass(frozen=True, eq=False)
-class Found(Generic[S]):
+class NewtonResult(Generic[S]):
     """Where the steps have ended, the step that would come next, and why they ended.
 
     *converged*: the next step is negligible. *stuck*: no part of the next step leads down that a float can tell.
@@ -70,7 +70,7 @@ def newton(
     rounding: float,
     first: S | None = None,
     objective_of: Callable[[Floats], float] | None = None,
-) -> Found[S]:
+) -> NewtonResult[S]:
     """Step from ``start`` until ``arrived`` says of the progress that the next step is negligible.
 
     ``solve`` makes a step of Hessian and gradient (``ridged``, ``curved``). A step leads down if the objective is not
@@ -90,11 +90,11 @@ def newton(
     for _ in range(most_steps):
         solved = solve(state.hessian, state.gradient)
         if solved is None:
-            return Found(coefficients, state, np.zeros_like(start), length, "flat")
+            return NewtonResult(coefficients, state, np.zeros_like(start), length, "flat")
         step, before = solved, length
         length = float(state.gradient @ step)
         if arrived(Progress(state, length, before)):
-            return Found(coefficients, state, step, length, "converged")
+            return NewtonResult(coefficients, state, step, length, "converged")
         limit = state.objective + rounding * abs(state.objective)
         taken, there = step, state_of(coefficients + step)
         for _ in range(most_halvings):
@@ -104,9 +104,9 @@ def newton(
             if objective_of is None or objective_of(coefficients + taken) <= limit:
                 there = state_of(coefficients + taken)
         if not there.objective <= limit:
-            return Found(coefficients, state, step, length, "stuck")
+            return NewtonResult(coefficients, state, step, length, "stuck")
         coefficients, state = coefficients + taken, there
-    return Found(coefficients, state, step, length, "unfinished")
+    return NewtonResult(coefficients, state, step, length, "unfinished")
 
 
 def ridged(hessian: Floats, gradient: Floats) -> Floats | None:

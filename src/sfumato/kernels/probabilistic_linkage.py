@@ -27,12 +27,12 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 _Labelled = tuple[NDArray[np.intp], NDArray[np.int64]]
 
-MOST_VARIABLES = 16
+MAX_VARIABLES = 16
 """2^q patterns are tabled; beyond this many variables the table, not the records, would be the cost."""
-LEAST_GAIN = 2.0**-20
+MIN_GAIN = 2.0**-20
 """What one agreement more adds to a weight at least, in bits: enough to break a tie, and no more."""
 ROUNDING = 1e-12  # of sums of probabilities
-MOST_GRADED = 5_000
+MAX_GRADED = 5_000
 """All pairs are held at once, in two tables of numbers: 0.4 GB here."""
 
 
@@ -123,8 +123,8 @@ def agreeing_pairs(left: Codes, right: Codes) -> Counts:
     Missing (-1) agrees with nothing. The first 2^k entries are those of the first k variables.
     """
     variables = left.shape[1]
-    if variables > MOST_VARIABLES:
-        raise ValueError(f"agreeing_pairs: at most {MOST_VARIABLES} variables; got {variables}")
+    if variables > MAX_VARIABLES:
+        raise ValueError(f"agreeing_pairs: at most {MAX_VARIABLES} variables; got {variables}")
     totals = np.zeros(2**variables, dtype=np.int64)
     totals[0] = len(left) * len(right)
     everyone = (np.arange(len(left)), np.zeros(len(left), np.int64))
@@ -328,7 +328,7 @@ def _raised_by_agreement(weights: Floats) -> Floats:
     raised = weights.copy()
     for j in range(_variables(len(weights))):
         by_bit = raised.reshape(-1, 2, 2**j)
-        np.maximum(by_bit[:, 1], by_bit[:, 0] + LEAST_GAIN, out=by_bit[:, 1])
+        np.maximum(by_bit[:, 1], by_bit[:, 0] + MIN_GAIN, out=by_bit[:, 1])
     return raised
 
 

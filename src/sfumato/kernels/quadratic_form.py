@@ -35,7 +35,8 @@ LOWEST = float(np.log(TINY)) - 4  # the integral is a few units of height times 
 STEP, BLOCK, FARTHEST = 0.25, 24, 312  # of the first sum: spacing of its nodes, how many at a time, at most
 HALVINGS = 9
 NOTHING = EPSILON / 64  # of the largest value
-ENOUGH = 1e-11  # relative change at a halving that ends the sum; its error by then is about the square of that
+# relative change at a halving that ends the sum; its error by then is about the square of that
+RELATIVE_TOLERANCE = 1e-11
 WIDTH, BEND = 1.0, 0.4  # of the hyperbola: in units of the peak's width, and the slope of its asymptotes
 
 
@@ -110,7 +111,7 @@ def ellipsoid_probability(variances: Floats, offsets: Floats, bound: float, df: 
         values = np.exp(transform.logarithm(crossing + width * place) - height) * slope
         return np.asarray(values.imag * width)
 
-    integral, change = _trapezoidal(along, max(ENOUGH, rounding))
+    integral, change = _trapezoidal(along, max(RELATIVE_TOLERANCE, rounding))
     value = math.exp(height) * integral / math.pi
     return Probability(min(max(value, 0.0), 1.0), abs(value) * (change + rounding))
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from sfumato.kernels.groups import classes
 
 Floats = NDArray[np.float64]
-ROUNDS, CLOSE = 1000, 1e-10
+MAX_ROUNDS, TOLERANCE = 1000, 1e-10
 
 
 def raked(codes: NDArray[np.integer], weights: Floats) -> tuple[Floats, float]:
@@ -31,13 +31,13 @@ def raked(codes: NDArray[np.integer], weights: Floats) -> tuple[Floats, float]:
     wanted = [np.bincount(column, weights=before) for column in columns]
     mass = counts * (weights.sum() / len(weights))
     apart = 0.0
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         apart = 0.0
         for column, margin in zip(columns, wanted, strict=True):
             now = np.bincount(column, weights=mass, minlength=len(margin))
             factor = np.divide(margin, now, out=np.ones_like(margin), where=now > 0)
             apart = max(apart, float(np.abs(factor - 1).max(initial=0.0)))
             mass = mass * factor[column]
-        if apart <= CLOSE:
+        if apart <= TOLERANCE:
             break
     return (mass / counts)[of], apart

@@ -17,9 +17,9 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 STARTS = 500
-TOGETHER = 50  # of them at a time, to spare memory
+STARTS_AT_A_TIME = 50  # of them at a time, to spare memory
 FOLLOWED = 100  # of them, the most promising, to their end among the records at which they are tried
-KEPT = 10  # ends that are followed among all records, if these are more
+MAX_FINALISTS = 10  # ends that are followed among all records, if these are more
 SAMPLE = 1_500  # records among which starts are tried
 STEPS = 200
 OUTLIER = 0.975  # quantile of the chi-squared beyond which a record counts no more
@@ -110,8 +110,8 @@ def _best_half(rows: Floats, half: int) -> Places | None:
     some = rows if n <= SAMPLE else rows[np.sort(rng.choice(n, SAMPLE, replace=False))]
     size = half if n <= SAMPLE else max(half * SAMPLE // n, p + 1)
     starts: list[tuple[float, Robust]] = []
-    for _ in range(STARTS // TOGETHER):
-        begun = [_start(some, rng) for _ in range(TOGETHER)]
+    for _ in range(STARTS // STARTS_AT_A_TIME):
+        begun = [_start(some, rng) for _ in range(STARTS_AT_A_TIME)]
         if any(one is None for one in begun):
             return None
         together = Robust(*(np.array(part) for part in zip(*(one for one in begun if one is not None), strict=True)))
@@ -123,7 +123,7 @@ def _best_half(rows: Floats, half: int) -> Places | None:
     starts.sort(key=lambda entry: entry[0])
     ends = _ends(some, size, [start for _, start in starts[:FOLLOWED]])
     if ends and n > SAMPLE:
-        ends = _ends(rows, half, [_of(some[places]) for _, places in ends[:KEPT]])
+        ends = _ends(rows, half, [_of(some[places]) for _, places in ends[:MAX_FINALISTS]])
     return ends[0][1] if ends else None
 
 

@@ -27,7 +27,7 @@ Codes = NDArray[np.int32]
 Places = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 
-LEAST_GAIN = 1e-12  # of the root's lack of fit: what is less is rounding
+MIN_GAIN = 1e-12  # of the root's lack of fit: what is less is rounding
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def fit(predictors: Sequence[Predictor], target: NDArray[np.generic], rows: Code
         least=rule.min_leaf,
         parent=3 * rule.min_leaf,
         depth=rule.max_depth,
-        tiny=max(rule.cp, LEAST_GAIN) * impurity,
+        tiny=max(rule.cp, MIN_GAIN) * impurity,
         cells=rule.cells,
     )
     threshold = np.full(column.size, np.inf)
@@ -338,8 +338,8 @@ def _only(data: Microdata, names: tuple[str, ...]) -> Microdata:
 
 # The method
 
-MOST_CATEGORIES = 5_000  # a table of two such variables still fits
-MOST_REDRAWN = 0.05  # of the records; more would bend the distributions
+MAX_CATEGORIES = 5_000  # a table of two such variables still fits
+MAX_REDRAWN = 0.05  # of the records; more would bend the distributions
 Replicated = Literal["redraw", "keep"]
 
 
@@ -567,7 +567,7 @@ class CARTSynthesis(Method):
             return 0
         unique = alone(digests([data.columns[name] for name in names]))
         copied = among(digests([columns[name] for name in names]), unique)
-        if copied.size > MOST_REDRAWN * len(columns[names[0]]):
+        if copied.size > MAX_REDRAWN * len(columns[names[0]]):
             return int(copied.size)
         for kept in range(len(names) - 1, -1, -1):
             if not copied.size:
@@ -655,10 +655,10 @@ def _model(
 
 def _predictor(data: Microdata, name: str) -> Predictor:
     variable = data.schema[name]
-    if variable.kind == "nominal" and len(variable.categories) > MOST_CATEGORIES:
+    if variable.kind == "nominal" and len(variable.categories) > MAX_CATEGORIES:
         raise NotApplicable(
             f"variable {name!r} has {len(variable.categories):,} categories, more than a tree can use "
-            f"({MOST_CATEGORIES:,}); recode it, remove it, or give it the role identifier"
+            f"({MAX_CATEGORIES:,}); recode it, remove it, or give it the role identifier"
         )
     return predictor(variable.kind, data.columns[name], len(variable.categories))
 

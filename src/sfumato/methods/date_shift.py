@@ -12,7 +12,8 @@ from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.registry import catalogued
 
-SHARED, FEW = 0.2, 10  # units with the same day, of all that have one, and how many these must be for a share to tell
+# units with the same day, of all that have one, and how many these must be for a share to tell
+MIN_SHARE_OF_DAY, MIN_UNITS = 0.2, 10
 ORDINARY = (YEARS[0] + 365, YEARS[1] - 365)  # the years 1 and 9999 stand for no date or an unknown one
 
 
@@ -87,7 +88,7 @@ def _refuse_shared(name: str, days: NDArray[np.float64], unit: NDArray[np.int64]
     pairs = np.unique(np.column_stack([np.floor(days[there]).astype(np.int64), unit[there]]), axis=0)
     of_all = len(np.unique(pairs[:, 1]))
     values, counts = np.unique(pairs[:, 0], return_counts=True)
-    if of_all >= FEW and counts.max() > SHARED * of_all:
+    if of_all >= MIN_UNITS and counts.max() > MIN_SHARE_OF_DAY * of_all:
         raise NotApplicable(
             f"{counts.max() / of_all:.0%} of the units have the same day in {name!r}, "
             f"{spelled(float(values[counts.argmax()]))}; who knows it reads the shift of each off it and restores all "

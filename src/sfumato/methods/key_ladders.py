@@ -14,7 +14,7 @@ from sfumato.data.hierarchy_levels import TOP
 from sfumato.data.hierarchy_proposal import propose
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable, SchemaError
-from sfumato.kernels.lattice import Assessed, ClassSize, Discernibility, Levels, Loss, Rows, ValueLoss
+from sfumato.kernels.lattice import AssessedNode, ClassSize, Discernibility, Levels, Loss, Rows, ValueLoss
 
 # The keys of a table with the levels of each: what a search over levels works on
 
@@ -202,7 +202,7 @@ class MeasuredLoss:
     bounded = False
     by_classes = False
 
-    def value(self, node: Assessed) -> float:
+    def value(self, node: AssessedNode) -> float:
         """Measure the table of a node; infinite where the measure refuses it."""
         try:
             found = self.measure.evaluate(self.original, self.made(node.levels), rng=0).value
@@ -212,7 +212,7 @@ class MeasuredLoss:
             return float("inf")
         return found if self.measure.about.better == "lower" else -found
 
-    def bound(self, low: Levels, finest: Assessed | None, high: Assessed) -> float:
+    def bound(self, low: Levels, finest: AssessedNode | None, high: AssessedNode) -> float:
         """Return that nothing is known."""
         return -float("inf")
 

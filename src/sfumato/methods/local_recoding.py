@@ -16,7 +16,7 @@ from sfumato.data.present import made_missing, only_present
 from sfumato.data.schema import Variable
 from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
-from sfumato.kernels.lattice import Alike, Assessor, Levels, Rows, Search, ValueLoss
+from sfumato.kernels.lattice import AlikeRequirement, Assessor, Levels, Rows, Search, ValueLoss
 from sfumato.methods.key_ladders import Ladder, checked_hierarchies, ladders, named_loss, told_made
 from sfumato.methods.selection import refuse_special
 from sfumato.methods.suppression_sets import sets_asked
@@ -136,7 +136,7 @@ class LocalRecoding(Method):
         """Seek the best levels for the records left, until there are none; return also what is lost in all."""
         left = np.arange(records)
         rounds: list[_Round] = []
-        everything, lost, nodes = Alike(tuple(range(len(keys))), self.k), 0.0, NODES
+        everything, lost, nodes = AlikeRequirement(tuple(range(len(keys))), self.k), 0.0, NODES
         while len(left) >= self.k:
             rows, loss = self._rows(keys, left)
             search = Search(Assessor(rows, [everything], most=len(left), gains=loss.gains), loss)

@@ -25,14 +25,14 @@ from sfumato.data.treatment import Treatment
 from sfumato.errors import FileError, NotApplicable
 from sfumato.kernels.groups import classes
 from sfumato.kernels.suppression import (
-    MOST_ENTRIES,
-    MOST_KEYS,
+    MAX_ENTRIES,
+    MAX_KEYS,
     Answer,
     Homes,
     NeedsRecords,
     RiskBound,
-    Shared,
-    Standing,
+    RowCounts,
+    SharedKeys,
     cheapest_classes,
     cheapest_shown,
     taking_part,
@@ -86,9 +86,9 @@ class KeyRows:
         return cls(half, names, np.asfortranarray(found.cells[order]), found.sizes[order], weights, unknown)
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> RowCounts:
         """What the rows stand for."""
-        return Standing(self.counts, self.record != NO_RECORD)
+        return RowCounts(self.counts, self.record != NO_RECORD)
 
     def told_apart(self, rows: NDArray[np.intp], most: int | None = None) -> "KeyRows":
         """Return the table in which the records of these rows are rows of their own, or the first so many of each."""
@@ -454,11 +454,12 @@ class LocalSuppression(Method):
         asked: tuple[KeysAlike, ...],
         bound: RiskBound | None,
         homes: Homes | None,
-        standing: Standing | None = None,
+        standing: RowCounts | None = None,
     ) -> tuple[NDArray[np.bool_], str]:
         """Return what each row of the keys goes on showing, and what a reader should know of it."""
         sets = [
-            Shared(places(names, one.keys), one.k, min(self.subsets or len(one.keys), len(one.keys))) for one in asked
+            SharedKeys(places(names, one.keys), one.k, min(self.subsets or len(one.keys), len(one.keys)))
+            for one in asked
         ]
         limits = {}
         for place, most in zip(places(names, self.caps or ()), (self.caps or {}).values(), strict=True):
@@ -500,11 +501,10 @@ class LocalSuppression(Method):
                 "make k of them agree; choose a smaller k"
             )
         wide = max((one.keys for one in asked), key=len)
-        if len(wide) > MOST_KEYS:
+        if len(wide) > MAX_KEYS:
             wide = tuple(sorted(wide))
             raise NotApplicable(
-                f"{len(wide)} keys ({', '.join(wide[:5])}, ...) are more than {MOST_KEYS}; name "
-                "fewer in variables=[...]"
+                f"{len(wide)} keys ({', '.join(wide[:5])}, ...) are more than {MAX_KEYS}; name fewer in variables=[...]"
             )
         if self.subsets is not None and self.subsets > len(wide):
             raise NotApplicable(
@@ -525,10 +525,10 @@ class LocalSuppression(Method):
             raise NotApplicable(f"the table has {number} households, fewer than k={most}; choose a smaller k")
 
     def _check_entries(self, records: int, names: tuple[str, ...]) -> None:
-        if records * 2 ** len(names) > MOST_ENTRIES:
+        if records * 2 ** len(names) > MAX_ENTRIES:
             raise NotApplicable(
                 f"{len(names)} keys of {records:,} records are too many for missing='category' "
-                f"(at most {MOST_ENTRIES:,} records times sets of keys); name fewer, or take missing='matches'"
+                f"(at most {MAX_ENTRIES:,} records times sets of keys); name fewer, or take missing='matches'"
             )
 
     def _suppressed(

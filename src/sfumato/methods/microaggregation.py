@@ -20,7 +20,7 @@ from sfumato.registry import catalogued
 
 Labels = NDArray[np.intp]
 
-TOGETHER = (
+MISSING_IN_GROUPS = (
     "counts as the variable's mean when groups are formed and stays missing; a group's mean is that of its values "
     "present, and a group with fewer than k of them shares the mean of the nearest group"
 )
@@ -88,7 +88,7 @@ class IndividualRanking(ColumnMethod):
         title="Microaggregation on a projection",
         source="Domingo-Ferrer and Mateo-Sanz (2002); Domingo-Ferrer, Mateo-Sanz and Torres, section 2 (MicZ k, "
         "MicPCP k)",
-        missing=TOGETHER,
+        missing=MISSING_IN_GROUPS,
         random=False,
         grid={"k": (3, 5, 10), "axis": ("zscores", "pca")},
         neutral={"k": 1},
@@ -151,7 +151,7 @@ class _Multivariate(Method):
     MethodAbout(
         title="MDAV microaggregation",
         source="Domingo-Ferrer and Torra (2005)",
-        missing=TOGETHER,
+        missing=MISSING_IN_GROUPS,
         random=False,
         column_order=True,
         grid={"k": (3, 5, 10, 20)},
@@ -194,7 +194,7 @@ class MDAV(_Multivariate):
         title="Maximum-distance microaggregation",
         source="Mateo-Sanz and Domingo-Ferrer (1999); Domingo-Ferrer and Mateo-Sanz (2002); Domingo-Ferrer, Mateo-Sanz "
         "and Torres, section 2 (Micmul k, Mic2mul k, Mic3mul k, Mic4mul k)",
-        missing=TOGETHER,
+        missing=MISSING_IN_GROUPS,
         random=False,
         column_order=True,
         grid={"k": (3, 5, 10, 20)},

@@ -14,14 +14,14 @@ from sfumato.data.microdata import Microdata
 from sfumato.data.present import made_missing
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.kernels.lattice import (
-    Alike,
-    Assessed,
+    AlikeRequirement,
+    AssessedNode,
     Assessor,
-    Found,
     Levels,
     Loss,
     Rows,
     Search,
+    SearchResult,
     ValueLoss,
     Values,
     every_node,
@@ -45,8 +45,8 @@ from sfumato.registry import catalogued
 # What a search over the levels of the keys found: the best node, those beside it, all that were looked at
 
 Row = Mapping[str, Any]
-Watch = Callable[[Found], None]
-MOST_NODES = 200_000  # of which all figures are kept, if asked
+Watch = Callable[[SearchResult], None]
+MAX_NODES = 200_000  # of which all figures are kept, if asked
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,7 +58,7 @@ class Lattice:
     """
 
     keys: tuple[Ladder, ...]
-    found: Found
+    found: SearchResult
     search: Search
     higher_is_better: bool = False
 
@@ -128,8 +128,8 @@ class Lattice:
 
     def whole(self) -> tuple[Row, ...]:
         """List all nodes, those too that the search had no need to look at; no more than 200,000."""
-        if self.nodes > MOST_NODES:
-            raise ParameterError(f"there are {self.nodes:,} nodes; the figures of {MOST_NODES:,} at most are kept")
+        if self.nodes > MAX_NODES:
+            raise ParameterError(f"there are {self.nodes:,} nodes; the figures of {MAX_NODES:,} at most are kept")
         return tuple(self._row(node) for node in sorted(every_node(self.search), key=lambda node: node.levels))
 
     def continued(self, seconds: float = inf, watch: Watch | None = None) -> "Lattice":
@@ -149,7 +149,7 @@ class Lattice:
         return f"stopped before the end, {least} ({looked})"
 
     @property
-    def _node(self) -> Assessed:
+    def _node(self) -> AssessedNode:
         assert self.found.node is not None  # a search without any is refused
         return self.found.node
 
@@ -164,12 +164,12 @@ class Lattice:
     def _shown(self, loss: float) -> float:
         return -loss if self.higher_is_better else loss
 
-    def _moved(self, place: int, step: int) -> Assessed:
+    def _moved(self, place: int, step: int) -> AssessedNode:
         levels = list(self._node.levels)
         levels[place] += step
         return self.search.assessor.assess(tuple(levels))[0]
 
-    def _row(self, node: Assessed) -> Row:
+    def _row(self, node: AssessedNode) -> Row:
         return {
             **dict(zip(self._names, node.levels, strict=True)),
             "suppressed": node.lost.records / self._records,
@@ -178,7 +178,9 @@ class Lattice:
         }
 
 
-def _interruptible(search: Search, *, seconds: float = inf, nodes: float = inf, watch: Watch | None = None) -> Found:
+def _interruptible(
+    search: Search, *, seconds: float = inf, nodes: float = inf, watch: Watch | None = None
+) -> SearchResult:
     """Run a search; whoever interrupts it gets the best so far, if there is one."""
     try:
         return search.run(seconds, nodes, watch)
@@ -193,9 +195,9 @@ def _interruptible(search: Search, *, seconds: float = inf, nodes: float = inf, 
 Diversity = Literal["distinct", "entropy"]
 
 
-def _alike(names: tuple[str, ...], asked: Sequence[KeysAlike], risk: float | None) -> tuple[Alike, ...]:
+def _alike(names: tuple[str, ...], asked: Sequence[KeysAlike], risk: float | None) -> tuple[AlikeRequirement, ...]:
     """Return the sets of keys by the places of their names."""
-    return tuple(Alike(tuple(sorted(places(names, one.keys))), one.k, risk) for one in asked)
+    return tuple(AlikeRequirement(tuple(sorted(places(names, one.keys))), one.k, risk) for one in asked)
 
 
 def confidential(data: Microdata, stated: tuple[str, ...] | None, keys: tuple[str, ...]) -> tuple[str, ...]:
@@ -259,7 +261,7 @@ def refuse_broken(protected: Microdata, asked: Sequence[KeysAlike], values: Sequ
 
 # The method
 
-MOST_MEASURED = 5_000  # nodes whose tables are made and measured if no number is stated
+MAX_MEASURED = 5_000  # nodes whose tables are made and measured if no number is stated
 NODES = 50_000  # looked at if no number is stated
 
 
@@ -430,7 +432,7 @@ class OptimalRecoding(Method):
         # by name, so that the order of the columns decides no tie
         return tuple(sorted({name for one in asked for name in one.keys}))
 
-    def _searched(self, data: Microdata, run: Callable[[Search, int], Found]) -> Lattice:
+    def _searched(self, data: Microdata, run: Callable[[Search, int], SearchResult]) -> Lattice:
         asked = self._asked(data)
         names = self._names(asked)
         self._check(data, names, asked)
@@ -468,7 +470,7 @@ class OptimalRecoding(Method):
         data: Microdata,
         rows: Rows,
         keys: tuple[Ladder, ...],
-        sets: tuple[Alike, ...],
+        sets: tuple[AlikeRequirement, ...],
         values: tuple[Values, ...],
         most: int,
     ) -> Loss:
@@ -492,7 +494,7 @@ class OptimalRecoding(Method):
                 raise NotApplicable(f"{what} names {strangers[0]!r}, which is not one of the keys {', '.join(names)}")
 
     def _refuse_too_many(self, rows: Rows) -> None:
-        if self.nodes is None and isinstance(self.utility, Measure) and rows.nodes > MOST_MEASURED:
+        if self.nodes is None and isinstance(self.utility, Measure) and rows.nodes > MAX_MEASURED:
             raise NotApplicable(
                 f"there are {rows.nodes:,} choices of levels, each a table to measure; name fewer keys or levels, a "
                 "utility by name such as 'loss', or the number to look at, nodes=5000: the best of them is taken"

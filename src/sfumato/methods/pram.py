@@ -137,7 +137,7 @@ def drawn(codes: NDArray[np.integer], matrix: Floats, draws: Floats) -> NDArray[
 # The method
 
 Codes = NDArray[np.int32]
-MOST_CATEGORIES = 3_000  # of a matrix that is to be held and multiplied
+MAX_CATEGORIES = 3_000  # of a matrix that is to be held and multiplied
 ONE = 1e-9  # how far from one the probabilities of a row may add up
 
 
@@ -354,10 +354,10 @@ class PRAM(Method):
             yield rows, codes, Transition(parts.spelled(stratum), categories, frequencies, matrix)
 
     def _matrix(self, name: str, frequencies: Floats, stated: Floats | None) -> Floats:
-        if len(frequencies) > MOST_CATEGORIES:
+        if len(frequencies) > MAX_CATEGORIES:
             raise NotApplicable(
                 f"variable {name!r} has {len(frequencies):,} categories; a transition matrix is "
-                f"made for up to {MOST_CATEGORIES:,}: recode it first"
+                f"made for up to {MAX_CATEGORIES:,}: recode it first"
             )
         if stated is not None:
             return two_stage(stated, frequencies) if self.invariant else stated

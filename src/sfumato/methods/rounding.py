@@ -25,7 +25,7 @@ from sfumato.pair.statistics import Sums
 from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
-NEARLY = 1e-9  # closer than this to a multiple, in bases, is that multiple: 0.3 is three times 0.1
+TOLERANCE = 1e-9  # closer than this to a multiple, in bases, is that multiple: 0.3 is three times 0.1
 
 
 @catalogued(
@@ -191,7 +191,7 @@ def rounded(values: Floats, base: float, draws: Floats | None = None) -> Floats:
     if draws is not None:
         lower = np.floor(multiples)
         by_chance = lower + (draws < multiples - lower)
-        nearest = np.where(np.abs(multiples - nearest) < NEARLY, nearest, by_chance)
+        nearest = np.where(np.abs(multiples - nearest) < TOLERANCE, nearest, by_chance)
     # back in decimals, so that three times 0.1 is 0.3 and not 0.30000000000000004
     exponent = Decimal(repr(float(base))).normalize().as_tuple().exponent
     decimals = max(-int(exponent), 0)

@@ -14,7 +14,7 @@ from sfumato.data.draws import Draws
 from sfumato.data.households import counted, units
 from sfumato.data.keys import Strata, strata
 from sfumato.data.microdata import Microdata
-from sfumato.data.on_demand import Taken
+from sfumato.data.on_demand import SelectedRecords
 from sfumato.data.parts import TableInParts
 from sfumato.data.present import only_present
 from sfumato.data.schema import Schema, Variable
@@ -36,7 +36,7 @@ Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 DRAWN = "which records are drawn"  # the variable whose draws decide
-MOST_CELLS = 2**22  # of the table that counts the draws
+MAX_CELLS = 2**22  # of the table that counts the draws
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Lot:
 def _drawn_by_lot(half: Half, strata: StrataInParts, counts: Integers, draws: Draws) -> Lot:
     """Draw so many records of each stratum without replacement, each with the same chance."""
     number = len(strata.sizes)
-    bins = max(MOST_CELLS // number, 1)
+    bins = max(MAX_CELLS // number, 1)
     table = np.zeros(number * bins, dtype=np.int64)
     for cells in half.numbered(_Counted(strata, draws, bins)):
         table += cells
@@ -129,7 +129,7 @@ class SampledInParts(Masking):
         chosen = Half.of(table).numbered(lambda part, first: lot.rows(part, first, draws))
         for part, rows in zip((part for part in table.parts if len(part)), chosen, strict=True):
             if len(rows):
-                columns = Taken(MaskedColumns(part, self, first, draws), rows)
+                columns = SelectedRecords(MaskedColumns(part, self, first, draws), rows)
                 numbers = first + rows if part.drawn is None else part.drawn[rows]
                 notes = (*part.notes, note)
                 made = replace(part, schema=self.schema, columns=columns, notes=notes, matched=False, drawn=numbers)

@@ -56,7 +56,7 @@ class EndsInParts(Masking):
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-12  # of a sum of weights: it must not put one more value beyond a limit
-FEWEST = 3  # values whose mean or median is published
+MIN_VALUES = 3  # values whose mean or median is published
 Limits = tuple[Any, Any]  # bottom and top; None where there is none
 
 
@@ -250,12 +250,12 @@ class TopBottomCoding(Method):
         if self.by == "limit":
             return limit
         number = _counting(weights)
-        if number < FEWEST and not self._stated(name):
+        if number < MIN_VALUES and not self._stated(name):
             return limit
-        if number < FEWEST:
+        if number < MIN_VALUES:
             raise NotApplicable(
                 f"{number} of the values of {name!r} lie beyond {_written(variable, limit)}, and their "
-                f"{self.by} would tell them; code at least {FEWEST}, or replace by the limit"
+                f"{self.by} would tell them; code at least {MIN_VALUES}, or replace by the limit"
             )
         if self.by == "mean":
             mean = float(np.average(beyond, weights=weights if weights.any() else None))
@@ -289,7 +289,7 @@ class TopBottomCoding(Method):
         said = []
         for word, limit, sign in (("below", coded.treatment.bottom, -1), ("above", coded.treatment.top, 1)):
             if limit is not None:
-                few = self.by != "limit" and _counting(weights[sign * before > sign * limit]) < FEWEST
+                few = self.by != "limit" and _counting(weights[sign * before > sign * limit]) < MIN_VALUES
                 shown = _written(coded, limit)
                 said.append(f"{word} {shown}{f' (by the limit, too few for a {self.by})' if few else ''}")
         return f"{coded.name} {' and '.join(said)}"

@@ -20,8 +20,8 @@ from sfumato.registry import catalogued
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 How = Literal["classes", "noise", "margins"]
-LEAST = 3  # households, or records, of a class: the mean of fewer would nearly be a weight
-TOGETHER = 10  # of these with one weight that get one noise: with one each, a weight would number them
+MIN_CLASS_SIZE = 3  # households, or records, of a class: the mean of fewer would nearly be a weight
+MIN_NOISE_GROUP = 10  # of these with one weight that get one noise: with one each, a weight would number them
 
 
 @catalogued(
@@ -162,7 +162,7 @@ def _grouped(old: Floats, unit: Integers, rng: np.random.Generator) -> Integers:
     order = np.lexsort((rng.random(len(first)), of_value))  # the units of a weight in random order
     starts = np.cumsum(sizes) - sizes
     within = np.arange(len(first)) - np.repeat(starts, sizes)
-    groups = np.maximum(sizes // TOGETHER, 1)
+    groups = np.maximum(sizes // MIN_NOISE_GROUP, 1)
     group = np.empty(len(first), dtype=np.int64)
     group[order] = np.repeat(np.cumsum(groups) - groups, sizes) + within % np.repeat(groups, sizes)
     return group[place]
@@ -189,12 +189,12 @@ def _of_enough(of_value: Integers, owners: list[Integers]) -> Integers:
     merged = np.empty_like(of_value)
     number, seen = 0, set[int]()
     for at, owner in enumerate(owners):
-        if at and of_value[at] != of_value[at - 1] and len(seen) >= LEAST:
+        if at and of_value[at] != of_value[at - 1] and len(seen) >= MIN_CLASS_SIZE:
             number, seen = number + 1, set()
         merged[at] = number
-        if len(seen) < LEAST:
+        if len(seen) < MIN_CLASS_SIZE:
             seen.update(owner.tolist())
-    if len(seen) < LEAST and number:
+    if len(seen) < MIN_CLASS_SIZE and number:
         merged[merged == number] = number - 1
     return merged
 

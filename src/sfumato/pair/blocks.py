@@ -29,18 +29,18 @@ from sfumato.engine import current
 from sfumato.errors import FileError, NotApplicable
 from sfumato.pair.half import Half
 from sfumato.pair.masking import Masking, rounded
-from sfumato.pair.numbers_on_disk import Filled, InFile, in_file, read_numbers, write_numbers
+from sfumato.pair.numbers_on_disk import FileOfNumbers, InFile, in_file, read_numbers, write_numbers
 from sfumato.pair.sorting import Runs, by_record
-from sfumato.pair.statistics import Room, Sums
+from sfumato.pair.statistics import Sums, Workspace
 
 Integers = NDArray[np.int64]
 # masks one block, given its number and its records
 Mask = Callable[[int, Microdata], Microdata]
 # what all blocks say of a variable, what their codes become (None: it has none), and where those of each block begin
-Known = tuple[Variable, Integers | None, Integers]
+BlockVariable = tuple[Variable, Integers | None, Integers]
 Floats = NDArray[np.float64]
 
-MOST_NOTES = 6  # of single blocks
+MAX_NOTES = 6  # of single blocks
 HELD = 6  # times its own size that a block takes while it is masked
 BLOCK = "block of each record"
 EQUAL = 1e-9  # loadings that differ by less are equal, so that rounding does not turn the axis
@@ -144,7 +144,7 @@ class Batch:
 
 
 @dataclass(frozen=True, eq=False)
-class Became:
+class BlockOutcome:
     """What became of a block: its schema, which of the codes of each category occur, notes, how many records."""
 
     schema: Schema
@@ -156,7 +156,7 @@ class Became:
 
 def mask_blocks(
     half: Half, of: Callable[[Microdata, int], Integers], sizes: Integers, by: Sequence[str], mask: Mask
-) -> tuple[BlocksMasked, list[Became]]:
+) -> tuple[BlocksMasked, list[BlockOutcome]]:
     """Mask each block of a table by itself; ``of`` tells the block of each record of a part, given its first number.
 
     Returns what the parts read, and what became of each block.
@@ -173,7 +173,7 @@ def mask_blocks(
             batches = [Batch(folder, number, int(size)) for number, size in enumerate(records)]
             origin, notes = half.parts[0].origin, half.parts[0].notes
             work = _Work(inner, replace(origin, path=None), notes, mask)
-            found: list[Became] = []
+            found: list[BlockOutcome] = []
             masked = engine.each(work, [(one,) for one in batches], stored=False)
             for batch, became in zip(batches, masked, strict=True):
                 found += became
@@ -228,7 +228,7 @@ class _Work:
     notes: tuple[str, ...]
     mask: Mask
 
-    def __call__(self, batch: Batch) -> list[Became]:
+    def __call__(self, batch: Batch) -> list[BlockOutcome]:
         columns = {}
         for place, name in enumerate((BLOCK, *self.schema.names)):
             dtype = np.int64 if name == BLOCK else np.float64 if self.schema[name].quantitative else np.int32
@@ -248,7 +248,7 @@ class _Work:
                 column = anew
             write_numbers(batch.path("after", place), column, "wb")
         return [
-            Became(
+            BlockOutcome(
                 one.schema,
                 {v.name: np.unique(one.columns[v.name]) for v in one.schema if not v.quantitative},
                 one.notes[len(self.notes) :],
@@ -268,18 +268,18 @@ class _Result:
     inner: Schema
     by: tuple[str, ...]
     batch_of: Integers
-    found: Sequence[Became]
+    found: Sequence[BlockOutcome]
     batches: Sequence[Batch]
     counts: Integers
 
-    def _agreed(self) -> dict[str, Known]:
+    def _agreed(self) -> dict[str, BlockVariable]:
         """Return what is known of each variable, in the order in which the blocks have them."""
         first = self.found[0].schema.names
         for one in self.found[1:]:
             if one.schema.names != first:
                 odd = sorted(set(one.schema.names) ^ set(first))
                 raise NotApplicable(f"the blocks came back with other variables: {', '.join(odd)} is not in all")
-        known: dict[str, Known] = {}
+        known: dict[str, BlockVariable] = {}
         for name in first:
             before = next((variable for variable in self.inner if variable.name == name), None)
             each = [one.schema[name] for one in self.found]
@@ -300,21 +300,21 @@ class _Result:
     def in_place(self) -> BlocksMasked:
         """Put masked variables back where their records stand; those that are as they were are left where they are."""
         known, parts = self._agreed(), self.half.parts
-        written: dict[str, Filled] = {}
+        written: dict[str, FileOfNumbers] = {}
         for number, name, column in self._by_record(known):
             variable = known[name][0]
             if name not in written:
                 before = parts[number].columns[name]
                 if variable == self.inner[name] and np.array_equal(before, column, equal_nan=variable.quantitative):
                     continue
-                written[name] = Filled(np.dtype(_dtype(variable)), self.half.folder)
+                written[name] = FileOfNumbers(np.dtype(_dtype(variable)), self.half.folder)
                 for part in parts[:number]:  # in which it came back as it was
                     written[name].add(part.columns[name])
             written[name].add(column)
         schema = self.half.schema.replace(*(variable for variable, _, _ in known.values()))
         return BlocksMasked(schema, {name: written[name].done() for name in known if name in written}, "")
 
-    def _by_record(self, known: Mapping[str, Known]) -> Iterator[tuple[int, str, Column]]:
+    def _by_record(self, known: Mapping[str, BlockVariable]) -> Iterator[tuple[int, str, Column]]:
         """Yield the number of each part with each of its variables, the records where they stood."""
         done = np.zeros(len(self.batches), dtype=np.int64)
         first = 0
@@ -357,7 +357,7 @@ class _Result:
         schema = replace(kept, variables=tuple(variables), **special)
         return BlocksMade(schema, files, "", total)
 
-    def _in_blocks(self, place: int, known: Known, sizes: Integers) -> Iterator[Column]:
+    def _in_blocks(self, place: int, known: BlockVariable, sizes: Integers) -> Iterator[Column]:
         variable, flat, begin = known
         ends = np.searchsorted(self.batch_of, np.arange(len(self.batches) + 1))  # neighbours are in one batch
         for batch, start, end in zip(self.batches, ends, ends[1:], strict=False):
@@ -396,8 +396,8 @@ def _mapped(column: Column, flat: Integers, begin: Integers, blocks: Integers) -
 def told_of_blocks(blocks: Strata, sizes: Sequence[int], notes: Sequence[Sequence[str]]) -> list[str]:
     """Say how many blocks there are and how large they are, then what a reader should know of some."""
     said = [f"{blocks.spelled(block)}: {note}" for block, several in enumerate(notes) for note in several]
-    if len(said) > MOST_NOTES:
-        said[MOST_NOTES:] = [f"notes on other blocks, left out here: {len(said) - MOST_NOTES:,}"]
+    if len(said) > MAX_NOTES:
+        said[MAX_NOTES:] = [f"notes on other blocks, left out here: {len(said) - MAX_NOTES:,}"]
     least, most = min(sizes), max(sizes)
     return [f"blocks {len(sizes):,}, records in the smallest {least:,}, in the largest {most:,}", *said]
 
@@ -485,7 +485,7 @@ def blocks_along(half: Half, names: tuple[str, ...], size: int) -> BlocksAlong:
         blocks[np.argsort(scores, kind="stable")] = np.repeat(np.arange(number), np.diff(starts))
         return BlocksAlong(blocks, np.diff(starts))
     engine = current(records)
-    room, what = Room(engine.memory, lambda: engine.folder), "blocks of records"
+    room, what = Workspace(engine.memory, lambda: engine.folder), "blocks of records"
     runs, first = Runs(room, what, records, np.int64), 0
     for scores in half.numbered(lambda part, _: axis.scores(part)):
         runs.add(scores, np.arange(first, first + len(scores)))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.atomic import reason
 from sfumato.errors import FileError
-from sfumato.pair.statistics import Gathering, KeyClasses, Room
+from sfumato.pair.statistics import Gathering, KeyClasses, Workspace
 
 FILES = 64
 SHARE = 8  # of the memory, one part in so many is for the combinations
@@ -23,7 +23,7 @@ FIGURES = ("cells", "sizes", "weights")
 class ClassGathering(Gathering[KeyClasses]):
     """Merges key classes in memory as long as they are few, and in files from then on."""
 
-    def __init__(self, room: Room | None) -> None:
+    def __init__(self, room: Workspace | None) -> None:
         super().__init__()
         self._room = room
         self._files: _Files | None = None
@@ -45,7 +45,7 @@ class ClassGathering(Gathering[KeyClasses]):
         return super().result() if self._files is None else self._files.merged()
 
 
-def _most(classes: KeyClasses, room: Room) -> int:
+def _most(classes: KeyClasses, room: Workspace) -> int:
     """Return how many combinations may be held in memory: as many with weights as without, so that they go alike."""
     keys: int = classes.cells.shape[1]
     return room.memory // SHARE // (4 * keys + 16)

@@ -23,9 +23,9 @@ from sfumato.pair.sample import taken
 
 Integers = NDArray[np.int64]
 
-LOOKED = 20_000  # records of a larger table that are looked through
+MAX_RECORDS_READ = 20_000  # records of a larger table that are looked through
 FIRST = 2_000  # records of these that are looked at first
-ENOUGH = 20  # records that contradict a guess at the commonest value and that the function tells
+MIN_RECORDS = 20  # records that contradict a guess at the commonest value and that the function tells
 SHARED = 0.8  # of the records must share their value with another one
 EXCEPTIONS = 0.002  # of the records a function may not tell
 COMBINED = 200  # different values up to which two variables are tried together
@@ -33,7 +33,7 @@ LEVELS = 40  # at most, of a variable whose part in another is learnt
 EACH = 5  # records for each pair of levels of two variables
 TELLING = 0.1  # bits that a key tells of a column, or it tells too little to matter
 BEYOND = 6  # standard deviations by which these are more than chance makes
-MOST_PARTS = 8  # of a sum
+MAX_PARTS = 8  # of a sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +62,8 @@ class Consequences:
     @classmethod
     def _of(cls, data: Microdata, known: tuple[str, ...]) -> "Consequences":
         others = [name for name in data.schema.analysed() if name not in known]
-        sources = {name: Coded.of(data, name) for name in known}
-        columns = {name: Coded.of(data, name) for name in others}
+        sources = {name: CodedColumn.of(data, name) for name in known}
+        columns = {name: CodedColumn.of(data, name) for name in others}
         functions = _of_one(sources, columns)
         rest = {name: column for name, column in columns.items() if name not in functions}
         functions |= _of_two(sources, rest)
@@ -76,7 +76,7 @@ class Consequences:
 
 
 @dataclass(frozen=True, eq=False)
-class Coded:
+class CodedColumn:
     """A column by the place of each value among its different values, from 1; a missing value is 0."""
 
     codes: Integers
@@ -84,7 +84,7 @@ class Coded:
     ordered: bool  # whether the places are those of quantities or of ordered categories
 
     @classmethod
-    def of(cls, data: Microdata, name: str) -> "Coded":
+    def of(cls, data: Microdata, name: str) -> "CodedColumn":
         """Number the values of a variable; those of a number or a date by their size."""
         column, missing = data.columns[name], data.missing(name)
         codes = np.zeros(len(column), dtype=np.int64)
@@ -93,25 +93,26 @@ class Coded:
         return cls(codes, len(values) + 1, data.schema[name].kind != "nominal")
 
     @property
-    def gap(self) -> "Coded":
+    def gap(self) -> "CodedColumn":
         """Whether each value is missing: 1, or 2."""
-        return Coded(1 + (self.codes == 0), 3, ordered=False)
+        return CodedColumn(1 + (self.codes == 0), 3, ordered=False)
 
-    def only(self, records: NDArray[np.bool_]) -> "Coded":
+    def only(self, records: NDArray[np.bool_]) -> "CodedColumn":
         """Take some of the records."""
-        return Coded(self.codes[records], self.number, self.ordered)
+        return CodedColumn(self.codes[records], self.number, self.ordered)
 
-    def together(self, other: "Coded") -> "Coded":
+    def together(self, other: "CodedColumn") -> "CodedColumn":
         """Number the pairs of values of two columns."""
         values, codes = np.unique(self.codes * other.number + other.codes, return_inverse=True)
-        return Coded(codes.astype(np.int64), len(values), ordered=False)
+        return CodedColumn(codes.astype(np.int64), len(values), ordered=False)
 
 
-def determines(source: Coded, column: Coded) -> bool:
+def determines(source: CodedColumn, column: CodedColumn) -> bool:
     """Tell whether a column is a function of another one, by records that share a value or by the order of values.
 
     >>> age, group = np.repeat(np.arange(20), 5), np.repeat(np.arange(4), 25)
-    >>> determines(Coded(age, 20, True), Coded(group, 4, True)), determines(Coded(group, 4, True), Coded(age, 20, True))
+    >>> years, groups = CodedColumn(age, 20, True), CodedColumn(group, 4, True)
+    >>> determines(years, groups), determines(groups, years)
     (True, False)
     """
     counts = np.bincount(column.codes, minlength=column.number)
@@ -138,7 +139,7 @@ def _pure(source: Integers, column: Integers, sizes: Integers) -> bool:
     wrong = len(column) - int(_commonest(source, column).sum())
     checked = len(column) - np.count_nonzero(sizes)  # the first record of each value proves nothing
     surprising = checked * (1 - np.bincount(column).max() / len(column))
-    return bool(surprising >= ENOUGH and wrong <= EXCEPTIONS * len(column) and wrong <= 0.05 * surprising)
+    return bool(surprising >= MIN_RECORDS and wrong <= EXCEPTIONS * len(column) and wrong <= 0.05 * surprising)
 
 
 def _without_pile(source: Integers, column: Integers, sizes: Integers) -> bool:
@@ -159,25 +160,25 @@ def _commonest(source: Integers, column: Integers) -> Integers:
     return most
 
 
-def _stepwise(source: Integers, column: Coded, counts: Integers) -> bool:
+def _stepwise(source: Integers, column: CodedColumn, counts: Integers) -> bool:
     """Tell whether a column changes from value to value along an ordered source, and never comes back: as bands do."""
     there = source > 0
     order = np.argsort(source[there], kind="stable")
     mine, theirs = source[there][order], column.codes[there][order]
-    if len(mine) < ENOUGH or _commonest(mine, theirs).sum() < len(mine):
+    if len(mine) < MIN_RECORDS or _commonest(mine, theirs).sum() < len(mine):
         return False
     changes = int(np.count_nonzero(theirs[1:] != theirs[:-1]))
     different = np.unique(theirs)
     if len(different) < 2:
         return False
-    if column.ordered and len(different) >= ENOUGH and (theirs > 0).all():
+    if column.ordered and len(different) >= MIN_RECORDS and (theirs > 0).all():
         steps = np.diff(theirs)
         return bool((steps >= 0).all() or (steps <= 0).all())
     surprising = len(theirs) - counts[different].max()
-    return bool(changes == len(different) - 1 and len(different) <= len(mine) / 10 and surprising >= ENOUGH)
+    return bool(changes == len(different) - 1 and len(different) <= len(mine) / 10 and surprising >= MIN_RECORDS)
 
 
-def _of_one(sources: Mapping[str, Coded], columns: Mapping[str, Coded]) -> dict[str, tuple[str, ...]]:
+def _of_one(sources: Mapping[str, CodedColumn], columns: Mapping[str, CodedColumn]) -> dict[str, tuple[str, ...]]:
     """Find columns that one variable determines, and the first that does."""
     found: dict[str, tuple[str, ...]] = {}
     for name, column in columns.items():
@@ -187,12 +188,12 @@ def _of_one(sources: Mapping[str, Coded], columns: Mapping[str, Coded]) -> dict[
     return found
 
 
-def _finer(one: Coded, columns: Mapping[str, Coded], others: Sequence[str]) -> tuple[str, ...]:
+def _finer(one: CodedColumn, columns: Mapping[str, CodedColumn], others: Sequence[str]) -> tuple[str, ...]:
     """Name the columns that determine a variable."""
     return tuple(name for name in others if columns[name].number >= one.number and determines(columns[name], one))
 
 
-def _of_two(sources: Mapping[str, Coded], columns: Mapping[str, Coded]) -> dict[str, tuple[str, ...]]:
+def _of_two(sources: Mapping[str, CodedColumn], columns: Mapping[str, CodedColumn]) -> dict[str, tuple[str, ...]]:
     """Find columns that two variables determine together and neither does alone."""
     found: dict[str, tuple[str, ...]] = {}
     few = [name for name, one in sources.items() if 2 < one.number <= COMBINED]
@@ -212,7 +213,7 @@ def _sums_of(data: Microdata, known: Sequence[str], others: Sequence[str]) -> di
     found = {}
     for name in (name for name in others if data.schema[name].kind == "numeric"):
         holds = relation(data.columns[name], numbers, set(), numbers)
-        if holds is not None and holds.holds >= 1 - EXCEPTIONS and 1 < len(holds.parts) <= MOST_PARTS:
+        if holds is not None and holds.holds >= 1 - EXCEPTIONS and 1 < len(holds.parts) <= MAX_PARTS:
             found[name] = holds.parts
     return found
 
@@ -225,11 +226,11 @@ def _sums_for(data: Microdata, known: Sequence[str], others: Sequence[str]) -> I
         parts = {other: column for other, column in columns.items() if other != name}
         if parts:
             holds = relation(columns[name], parts, set(known), parts)
-            if holds is not None and len(holds.parts) <= MOST_PARTS and set(holds.parts) - set(known):
+            if holds is not None and len(holds.parts) <= MAX_PARTS and set(holds.parts) - set(known):
                 yield name, holds
 
 
-def _partly(sources: Mapping[str, Coded], columns: Mapping[str, Coded]) -> tuple[tuple[str, str], ...]:
+def _partly(sources: Mapping[str, CodedColumn], columns: Mapping[str, CodedColumn]) -> tuple[tuple[str, str], ...]:
     """Find columns of which a variable tells something, by at least so many bits and by more than chance."""
     few = {name: levels(one) for name, one in sources.items()}
     told = []
@@ -239,7 +240,7 @@ def _partly(sources: Mapping[str, Coded], columns: Mapping[str, Coded]) -> tuple
     return tuple((name, source) for bits, name, source in sorted(told) if -bits >= TELLING)
 
 
-def levels(column: Coded) -> Coded:
+def levels(column: CodedColumn) -> CodedColumn:
     """Return a column in few levels: classes of as many records of an ordered one, else the commonest values."""
     most = max(min(LEVELS, int(np.sqrt(len(column.codes) / EACH))), 2)
     if column.number <= most + 1:
@@ -252,10 +253,10 @@ def levels(column: Coded) -> Coded:
         rank = np.empty(column.number - 1, dtype=np.int64)
         rank[np.argsort(-counts[1:], kind="stable")] = np.arange(column.number - 1)
         level = 1 + np.minimum(rank, most - 1)
-    return Coded(np.concatenate([[0], level])[column.codes], most + 1, column.ordered)
+    return CodedColumn(np.concatenate([[0], level])[column.codes], most + 1, column.ordered)
 
 
-def _information(one: Coded, other: Coded) -> float:
+def _information(one: CodedColumn, other: CodedColumn) -> float:
     """Return how many bits one column tells of another, less what chance makes of it (Miller 1955); 0 if that is all.
 
     Of independent columns 2 n ln 2 times the bits have the chi-square distribution of the test of independence.
@@ -275,8 +276,10 @@ def _information(one: Coded, other: Coded) -> float:
 def _looked_at(half: Half) -> Microdata:
     """Return the records that are looked through: all of a small table, a random sample of a larger one."""
     rows: NDArray[Any] = np.arange(len(half))
-    if len(half) > LOOKED:
-        rows = np.sort(np.random.default_rng(len(half)).choice(len(half), LOOKED, replace=False, shuffle=False))
+    if len(half) > MAX_RECORDS_READ:
+        rows = np.sort(
+            np.random.default_rng(len(half)).choice(len(half), MAX_RECORDS_READ, replace=False, shuffle=False)
+        )
     if not half.in_parts:
         return half.table if len(rows) == len(half) else half.table.take(rows)
     names = half.schema.analysed()

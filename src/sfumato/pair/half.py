@@ -21,7 +21,7 @@ from sfumato.data.parts import TableInParts
 from sfumato.data.schema import Category, Schema, Variable
 from sfumato.engine import current
 from sfumato.errors import DataError, FileError, NotApplicable
-from sfumato.pair.statistics import Gathering, KeyClasses, Moments, Room, Statistic, Values, merged
+from sfumato.pair.statistics import Gathering, KeyClasses, Moments, Statistic, Values, Workspace, merged
 
 S = TypeVar("S", bound=Statistic)
 R = TypeVar("R")
@@ -30,11 +30,11 @@ Floats = NDArray[np.float64]
 Coder = Callable[[Microdata], Codes]
 T = TypeVar("T")
 
-MOST_PLACES = 2**16  # of a table of whole numbers
+MAX_PLACES = 2**16  # of a table of whole numbers
 KEPT_ON_DISK = 128 * 2**20  # bytes of statistics that are kept of a table on disk
 SHARE = 8  # of the memory, one part in so many is for the different values of a variable
 GOES_ALONG = 2**20  # bytes: what is kept of a table on disk goes to another process only if it is this small
-MOST_BYTES = 512 * 2**20
+MAX_BYTES = 512 * 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class Coding:
         if values is None or not len(values):
             return None
         width = float(values[-1]) - float(values[0])
-        if width >= MOST_PLACES or (values % 1 != 0).any():
+        if width >= MAX_PLACES or (values % 1 != 0).any():
             return None
         table = np.full(int(width) + 2, -1, dtype=np.int32)
         table[(values - values[0]).astype(np.int64)] = np.arange(len(values), dtype=np.int32)
@@ -121,7 +121,7 @@ class Half:
         self.matched = all(part.matched for part in self.parts)
         if most_bytes is None and self.on_disk:
             most_bytes = KEPT_ON_DISK
-        self._kept = Kept() if most_bytes is None else Kept(most_bytes)
+        self._kept = ByteBoundedCache() if most_bytes is None else ByteBoundedCache(most_bytes)
 
     @classmethod
     def of(cls, table: "Half | Microdata | TableInParts | Sequence[Microdata]") -> "Half":
@@ -151,10 +151,10 @@ class Half:
         return current(len(self)).folder
 
     @property
-    def room(self) -> Room:
+    def room(self) -> Workspace:
         """The memory there is, and a folder for what would take more."""
         engine = current(len(self))
-        return Room(engine.memory, lambda: engine.folder)
+        return Workspace(engine.memory, lambda: engine.folder)
 
     @property
     def aside(self) -> Path | None:
@@ -201,7 +201,7 @@ class Half:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._kept = Kept()
+        self._kept = ByteBoundedCache()
         for key, found in state["_kept"].items():
             self._kept.get(key, lambda found=found: found)  # type: ignore[misc]
 
@@ -342,7 +342,7 @@ def computed(of: Callable[..., S | None], parts: Sequence[tuple[Microdata, ...]]
         return merged(found for found in (of(*part) for part in parts) if found is not None)
     engine = current(sum(len(part) for part, *_ in parts))
     found: Iterator[S] = (one for one in engine.each(of, parts) if one is not None)
-    return merged(found, Room(engine.memory, lambda: engine.folder))
+    return merged(found, Workspace(engine.memory, lambda: engine.folder))
 
 
 def _first_difference(schema: Schema, part: Microdata) -> str:
@@ -375,15 +375,15 @@ def _mapped_column(parts: Sequence[Microdata], name: str, folder: Path) -> NDArr
     return whole
 
 
-class Kept:
+class ByteBoundedCache:
     """Results by key; beyond so many bytes those that were not asked for longest are dropped, and computed anew.
 
-    >>> kept = Kept(most=100)
+    >>> kept = ByteBoundedCache(most=100)
     >>> kept.get("a", lambda: 1), kept.get("a", lambda: 2)
     (1, 1)
     """
 
-    def __init__(self, most: int = MOST_BYTES) -> None:
+    def __init__(self, most: int = MAX_BYTES) -> None:
         self.most = most
         self._found: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._bytes = 0

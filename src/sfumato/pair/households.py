@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sfumato.data.frames import Origin
 from sfumato.data.households import counted, differing, in_households, once_per_household, units
 from sfumato.data.microdata import Microdata
-from sfumato.data.on_demand import Column, OnDemand, Taken, digest_of, in_one
+from sfumato.data.on_demand import Column, OnDemand, SelectedRecords, digest_of, in_one
 from sfumato.data.parts import TableInParts
 from sfumato.data.present import only_present
 from sfumato.data.schema import Schema
@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedCounts:
     """Counts how often two members of a household in a part have a value, and how often they differ in it.
 
     ``ends`` has the least and the greatest number of a household in the part; ``edges`` says of these two the value of
@@ -104,7 +104,12 @@ class Households:
         schema = schema.only([name for name in schema.names if name not in gone])
         return TableInParts(
             tuple(
-                replace(part, schema=schema, columns=Given(part, home, kept, schema.names), notes=_notes(part, home))
+                replace(
+                    part,
+                    schema=schema,
+                    columns=HouseholdValues(part, home, kept, schema.names),
+                    notes=_notes(part, home),
+                )
                 for part, home in zip(table.parts, homes.parts, strict=True)
             )
         )
@@ -204,8 +209,8 @@ def _whole(table: TableInParts) -> TableInParts:
 
 def _together(pieces: list[tuple[Microdata, range]]) -> Microdata:
     part = pieces[0][0]
-    taken = [one.columns if len(rows) == len(one) else Taken(_on_demand(one), rows) for one, rows in pieces]
-    columns = taken[0] if len(taken) == 1 else Together(tuple(_known(one) for one in taken))
+    taken = [one.columns if len(rows) == len(one) else SelectedRecords(_on_demand(one), rows) for one, rows in pieces]
+    columns = taken[0] if len(taken) == 1 else ConcatenatedParts(tuple(_known(one) for one in taken))
     return replace(part, columns=columns)
 
 
@@ -244,7 +249,7 @@ def _level(table: TableInParts) -> tuple[str, ...]:
     schema = table.schema
     apart = (schema.household, schema.id)
     open_ = tuple(v.name for v in schema if v.name not in apart and v.level is None)
-    found = Half.of(table).total(Shared(open_))
+    found = Half.of(table).total(SharedCounts(open_))
     shared = {
         name
         for name, together, differ in zip(open_, found["together"], found["differ"], strict=True)
@@ -269,7 +274,7 @@ class _Further:
         return gone, present
 
 
-class Together(OnDemand):
+class ConcatenatedParts(OnDemand):
     """The columns of several parts, one after the other."""
 
     def __init__(self, pieces: tuple[OnDemand, ...]) -> None:
@@ -325,7 +330,7 @@ class HomeColumns(OnDemand):
         return once_per_household(self.part, () if name == self.schema.weight else (name,))[0].columns[name]
 
 
-class Given(OnDemand):
+class HouseholdValues(OnDemand):
     """The columns of a part, some with what became of them in the table of households; who lacked a value lacks it."""
 
     def __init__(self, part: Microdata, homes: Microdata, given: tuple[str, ...], names: tuple[str, ...]) -> None:
@@ -421,7 +426,7 @@ def shared_by_members(half: Half, names: Iterable[str]) -> bool:
 
 
 def _all_shared(half: Half, names: tuple[str, ...]) -> bool:
-    found = half.total(Shared(names))
+    found = half.total(SharedCounts(names))
     if found["differ"].any():
         return False
     if any(before[1] > after[0] for before, after in pairwise(sorted(found["ends"]))):

@@ -38,7 +38,7 @@ from sfumato.pair.statistics import Statistic, Sums
 _KNOWN: "WeakKeyDictionary[TableInParts, dict[str, Resolution]]" = WeakKeyDictionary()  # resolutions of originals
 DIGITS = 12  # of what is learned: sums of parts differ in the last ones by how the table is cut
 # what its repr tells whole: numbers, texts, what columns hold as categories; a schema, as in the fingerprint of a table
-TOLD = (str, bytes, bool, int, float, type(None), date, time, timedelta, Decimal, Variable, Schema)
+TYPES_WITH_WHOLE_REPR = (str, bytes, bool, int, float, type(None), date, time, timedelta, Decimal, Variable, Schema)
 
 
 @dataclass(frozen=True)
@@ -350,7 +350,7 @@ def digest_of_content(value: object) -> str:
         array = np.asarray(value)
         if not array.dtype.hasobject:
             return digest_of("array", array.dtype.str, repr(array.shape), array.tobytes())
-    elif isinstance(value, TOLD):
+    elif isinstance(value, TYPES_WITH_WHOLE_REPR):
         return digest_of(kind, repr(value))
     elif isinstance(value, Mapping):
         return digest_of("mapping", *(digest_of_content(one) for pair in value.items() for one in pair))

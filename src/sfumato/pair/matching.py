@@ -24,10 +24,11 @@ from sfumato.engine import current
 from sfumato.errors import FileError, NotApplicable
 from sfumato.pair.half import Half
 from sfumato.pair.sorting import Runs, SortedColumn, by_record, numbers_of
-from sfumato.pair.statistics import Room
+from sfumato.pair.statistics import Workspace
 
 Integers = NDArray[np.int64]
-MOST = 2**30  # bytes that putting a column in order takes wherever that is done, or less if the engine may take less
+# bytes that putting a column in order takes wherever that is done, or less if the engine may take less
+MAX_SORTING_BYTES = 2**30
 
 
 def in_order_of(original: Half, protected: Half, name: str) -> Half:
@@ -49,11 +50,11 @@ def put_in_order(protected: TableInParts, places: Iterable[Integers], sizes: Seq
     the engine goes.
     """
     engine = current(len(protected))
-    return TableInParts(_laid_out(sizes, protected.parts, places, Room(engine.memory, lambda: engine.folder)))
+    return TableInParts(_laid_out(sizes, protected.parts, places, Workspace(engine.memory, lambda: engine.folder)))
 
 
 def _laid_out(
-    sizes: Sequence[int], parts: tuple[Microdata, ...], places: Iterable[Integers], room: Room
+    sizes: Sequence[int], parts: tuple[Microdata, ...], places: Iterable[Integers], room: Workspace
 ) -> tuple[Microdata, ...]:
     """Return parts of these sizes, whose columns are put in order in files."""
     try:
@@ -66,7 +67,7 @@ def _laid_out(
     kinds = {variable.name: "<f8" if variable.quantitative else "<i4" for variable in parts[0].schema}
     found, start = [], 0
     for size in sizes:
-        found.append(_like(parts, InOrder(folder, kinds, start, size, whole, min(room.memory, MOST))))
+        found.append(_like(parts, InOrder(folder, kinds, start, size, whole, min(room.memory, MAX_SORTING_BYTES))))
         start += size
     return tuple(found)
 
@@ -140,7 +141,7 @@ class InOrder(OnDemand):
         parts: tuple[Microdata, ...] = pickle.loads((self.folder / "parts").read_bytes())
         places = np.memmap(self.folder / "places", dtype=np.int64, mode="r")
         missing = np.array([np.nan if kind.kind == "f" else -1], dtype=kind)
-        room = Room(self.memory, lambda: self.folder)
+        room = Workspace(self.memory, lambda: self.folder)
         _write(path, by_record(_told(parts, name, places), len(places), missing, room, f"variable {name!r}"))
 
 
@@ -177,7 +178,7 @@ def _write(path: Path, stretches: Iterable[NDArray[Any]]) -> str:
     return digest.hexdigest()
 
 
-def _places(original: Half, protected: Half, name: str, room: Room) -> Iterator[Integers]:
+def _places(original: Half, protected: Half, name: str, room: Workspace) -> Iterator[Integers]:
     """Yield, for each record of the protected table, the number of the original record with its id."""
     before, after = original.schema[name], protected.schema[name]
     if before.quantitative != after.quantitative:
@@ -220,7 +221,7 @@ def other_ids(name: str) -> NotApplicable:
     return NotApplicable(f"the ids in {name!r} are not the same in both tables")
 
 
-def _sorted(half: Half, name: str, table: NDArray[np.float64] | None, room: Room) -> SortedColumn:
+def _sorted(half: Half, name: str, table: NDArray[np.float64] | None, room: Workspace) -> SortedColumn:
     what = f"id {name!r} in order"
     runs, first = Runs(room, what, len(half), np.int64), 0
     for part in half.parts:

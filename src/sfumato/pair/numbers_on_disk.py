@@ -101,7 +101,7 @@ class InFile:
         return read_numbers(self.path, self.dtype, first, count)
 
 
-class Filled:
+class FileOfNumbers:
     """A file of a folder that numbers are put into, a stretch at a time; it is open only meanwhile."""
 
     def __init__(self, dtype: np.dtype[Any], folder: Path) -> None:
@@ -132,7 +132,7 @@ class Filled:
 
 def in_file(column: Iterable[Array], dtype: np.dtype[Any], folder: Path) -> InFile:
     """Put numbers, which come in stretches, into a file of this folder."""
-    filled = Filled(dtype, folder)
+    filled = FileOfNumbers(dtype, folder)
     for stretch in column:
         filled.add(stretch)
     return filled.done()

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.microdata import Microdata
-from sfumato.data.on_demand import Borrowing, OnDemand, placed
+from sfumato.data.on_demand import BorrowedColumn, OnDemand, placed
 from sfumato.data.parts import TableInParts, cut_alike
 from sfumato.data.recoding import Recoding, recoding
 from sfumato.data.schema import Kind, Special
 from sfumato.errors import NotApplicable
-from sfumato.pair.half import Half, Kept, computed
+from sfumato.pair.half import ByteBoundedCache, Half, computed
 from sfumato.pair.matching import in_order_of
 from sfumato.pair.statistics import Crosstab, Statistic
 
@@ -37,7 +37,7 @@ class Pair:
 
     def __init__(self, original: Half, protected: Half) -> None:
         self.original, self.protected = original, protected
-        self._kept = Kept()
+        self._kept = ByteBoundedCache()
         self._refused = ""  # why records were not matched by id over all parts
 
     @classmethod
@@ -210,7 +210,7 @@ class Pair:
         named: dict[str, Any] = {special: name}
         schema = replace(after.schema, variables=variables, **named)
         if isinstance(after.columns, OnDemand):
-            return replace(after, schema=schema, columns=Borrowing(after.columns, name, before.columns, order))
+            return replace(after, schema=schema, columns=BorrowedColumn(after.columns, name, before.columns, order))
         return replace(after, schema=schema, columns={**after.columns, name: placed(before.columns[name], order)})
 
     # one footing

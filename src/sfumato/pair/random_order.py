@@ -29,7 +29,7 @@ from sfumato.engine import current
 from sfumato.errors import FileError
 from sfumato.pair.masking import Place
 from sfumato.pair.sorting import Runs
-from sfumato.pair.statistics import Room
+from sfumato.pair.statistics import Workspace
 
 Floats = NDArray[np.float64]
 CHUNK = 1 << 20  # records of which draws are made at a time
@@ -75,7 +75,7 @@ class RandomOrder:
         True
         """
         engine = current(records)
-        runs = Runs(Room(engine.memory, lambda: engine.folder), "order of a release", records, np.int64)
+        runs = Runs(Workspace(engine.memory, lambda: engine.folder), "order of a release", records, np.int64)
         for first in range(0, records, CHUNK):
             count = min(CHUNK, records - first)
             runs.add(self.draws(first, count), np.arange(first, first + count))

@@ -20,7 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from sfumato.pair.half import Half
 from sfumato.pair.numbers_on_disk import Array, NumbersOnDisk
-from sfumato.pair.statistics import Room, Values
+from sfumato.pair.statistics import Values, Workspace
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -28,14 +28,14 @@ Places = NDArray[np.int64]
 
 SHARE = 8  # of the memory, one part in so many is for what is sorted
 BYTES = 48  # of a record while it is sorted: its value, what goes with it, their order, and all of it once more
-MOST = 2**22  # records sorted at a time; more are no faster
-LEAST_STEP = 256  # records of a run from one value to the next that ranges may be cut at
+MAX_SORTED_RECORDS = 2**22  # records sorted at a time; more are no faster
+MIN_STEP = 256  # records of a run from one value to the next that ranges may be cut at
 BESIDE = 2  # different values that are kept on either side: sums of weights may be off by their rounding
 
 
-def at_a_time(room: Room) -> int:
+def at_a_time(room: Workspace) -> int:
     """Return how many records may be sorted, or put in order, at a time."""
-    return min(max(room.memory // SHARE // BYTES, 1), MOST)
+    return min(max(room.memory // SHARE // BYTES, 1), MAX_SORTED_RECORDS)
 
 
 class Runs:
@@ -44,10 +44,10 @@ class Runs:
     ``expected`` is about how many there will be. ``along`` is the type of what goes along, None if nothing does.
     """
 
-    def __init__(self, room: Room, what: str, expected: int, along: DTypeLike | None = None) -> None:
+    def __init__(self, room: Workspace, what: str, expected: int, along: DTypeLike | None = None) -> None:
         self._most = at_a_time(room)
         runs = -(-expected // self._most)
-        self._step = max(self._most // (2 * runs + 1), min(LEAST_STEP, self._most // 16), 1)
+        self._step = max(self._most // (2 * runs + 1), min(MIN_STEP, self._most // 16), 1)
         self._values = NumbersOnDisk(room.folder, np.float64, what)
         self._along = None if along is None else NumbersOnDisk(room.folder, along, what)
         self._ends = [0]  # where each run ends, and the next begins
@@ -190,7 +190,7 @@ def ties(pieces: Iterable[tuple[Floats, Array | None]], told: Callable[[Array], 
 
 
 def by_record(
-    pieces: Iterable[tuple[Integers, Array]], records: int, missing: Array, room: Room, what: str
+    pieces: Iterable[tuple[Integers, Array]], records: int, missing: Array, room: Workspace, what: str
 ) -> Iterator[Array]:
     """Yield, in stretches in the order of the records, what is told of each in pieces of any order.
 
@@ -201,7 +201,7 @@ def by_record(
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     found = list(by_record(pieces, 4, np.array([np.nan]), Room(10**6, lambda: Path(folder)), "x"))
+    ...     found = list(by_record(pieces, 4, np.array([np.nan]), Workspace(10**6, lambda: Path(folder)), "x"))
     >>> np.concatenate(found).tolist()
     [0.0, 0.1, nan, 0.3]
     """
@@ -240,11 +240,11 @@ class SortedColumn:
     values: NumbersOnDisk
     numbers: NumbersOnDisk
     missing: int
-    room: Room
+    room: Workspace
     what: str
 
     @classmethod
-    def of(cls, runs: Runs, room: Room, what: str) -> "SortedColumn":
+    def of(cls, runs: Runs, room: Workspace, what: str) -> "SortedColumn":
         """Merge runs of values that the numbers of their records go along with; the runs are gone afterwards."""
         values, numbers = NumbersOnDisk(room.folder, np.float64, what), NumbersOnDisk(room.folder, np.int64, what)
         for found, along in runs.merged():

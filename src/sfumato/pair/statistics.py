@@ -22,12 +22,13 @@ WholeNumbers = NDArray[np.integer]
 Codes = NDArray[np.int32]
 
 AT_ONCE = 16 * 2**20  # bytes of statistics that are merged at once
-FEW = 2**16  # whole numbers that are counted in a table of them all
-SMALL = 2**16  # combinations that are counted in a table of them all, however few records there are
+MAX_TABULATED_NUMBERS = 2**16  # whole numbers that are counted in a table of them all
+# combinations that are counted in a table of them all, however few records there are
+MAX_TABULATED_COMBINATIONS = 2**16
 
 
 @dataclass(frozen=True)
-class Room:
+class Workspace:
     """How much memory a merged statistic may take, and the folder for what is more; it is made when it is asked for."""
 
     memory: int
@@ -57,7 +58,7 @@ class Statistic(ABC):
         return reduce(lambda one, other: one.merge(other), statistics)
 
     @classmethod
-    def gathering(cls, room: Room | None) -> "Gathering[Any]":  # noqa: ARG003 - for classes that go to files
+    def gathering(cls, room: Workspace | None) -> "Gathering[Any]":  # noqa: ARG003 - for classes that go to files
         """Return what merges statistics of this class as they come."""
         return Gathering()
 
@@ -107,7 +108,7 @@ class Gathering(Generic[S]):
         return self._held[0]
 
 
-def merged(statistics: Iterable[S], room: Room | None = None) -> S:
+def merged(statistics: Iterable[S], room: Workspace | None = None) -> S:
     """Merge the statistics of parts, in the order of the parts; what does not fit into the room goes to files."""
     gathering: Gathering[S] | None = None
     for statistic in statistics:
@@ -155,9 +156,9 @@ def distinct_sums(keys: NDArray[Any], *sums: NDArray[Any]) -> tuple[NDArray[Any]
 
 def _counted(numbers: Floats) -> tuple[Floats, Integers]:
     """Return the different numbers in ascending order, and how often each occurs."""
-    if len(numbers) > FEW // 16:
+    if len(numbers) > MAX_TABULATED_NUMBERS // 16:
         low, high = float(numbers.min()), float(numbers.max())
-        if high - low < min(FEW, len(numbers)) and np.array_equal(numbers, np.floor(numbers)):
+        if high - low < min(MAX_TABULATED_NUMBERS, len(numbers)) and np.array_equal(numbers, np.floor(numbers)):
             table = np.bincount((numbers - low).astype(np.int64))
             there = np.flatnonzero(table)
             return low + there.astype(np.float64), table[there]
@@ -481,7 +482,7 @@ class Crosstab(Statistic):
         width = int(columns.max()) - least[1] + 1
         pairs = (rows.astype(np.int64) - least[0]) * width + (columns - least[1])
         number = (int(rows.max()) - least[0] + 1) * width
-        if number <= max(4 * len(pairs), SMALL):
+        if number <= max(4 * len(pairs), MAX_TABULATED_COMBINATIONS):
             table = np.bincount(pairs, weights=counts, minlength=number)
             found = np.flatnonzero(table)
             summed = table[found].astype(np.int64)
@@ -623,7 +624,7 @@ class KeyClasses(Statistic):
         return cls(found.astype(np.int32, copy=False), sizes, *own)
 
     @classmethod
-    def gathering(cls, room: Room | None) -> Gathering[Any]:
+    def gathering(cls, room: Workspace | None) -> Gathering[Any]:
         """Return what merges classes as they come, in files where there are too many."""
         from sfumato.pair.classes_on_disk import ClassGathering  # which merges what is defined here
 

@@ -19,9 +19,9 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-TRUE = 0.5  # of the values published must be true, for the file itself to teach a relation
-LEFT = 0.1  # of the values must be published truly for that
-CLOSE = 1e-9  # numbers that differ by less, relative to their size, differ by how they were written
+MIN_SHARE_TRUE = 0.5  # of the values published must be true, for the file itself to teach a relation
+MIN_SHARE_LEFT = 0.1  # of the values must be published truly for that
+RELATIVE_TOLERANCE = 1e-9  # numbers that differ by less, relative to their size, differ by how they were written
 
 
 def near_each(places: Floats, distance: float) -> NDArray[np.int64]:
@@ -237,7 +237,7 @@ def _hidden(truth: Values, told: Values, cells: NDArray[np.intp]) -> Mask | None
 def _teaches(truth: Values, told: Values, agree: Mask) -> bool:
     """Tell whether enough true values are left in the file to learn a relation from it."""
     true, published, there = (int(np.count_nonzero(mask)) for mask in (agree, told.present, truth.present))
-    return true >= TRUE * published and true >= LEFT * there
+    return true >= MIN_SHARE_TRUE * published and true >= MIN_SHARE_LEFT * there
 
 
 def _same_value(original: Microdata, protected: Microdata, name: str, footing: Recoding) -> Mask:
@@ -262,7 +262,7 @@ def close(one: Floats, other: Floats) -> Mask:
     array([False,  True,  True])
     """
     with np.errstate(invalid="ignore"):
-        alike = np.abs(one - other) <= CLOSE * np.maximum(np.abs(one), np.abs(other))
+        alike = np.abs(one - other) <= RELATIVE_TOLERANCE * np.maximum(np.abs(one), np.abs(other))
     return np.asarray(alike | (np.isnan(one) & np.isnan(other)))
 
 

@@ -24,12 +24,12 @@ from sfumato.pair.random_order import RandomOrder
 from sfumato.parameters import random_generator
 from sfumato.restoration.aims import Aim, aims, spelled
 from sfumato.restoration.findings import Audit, Example, Name, Restored, Route, listed, overall, repair, verdict
-from sfumato.restoration.guess import MANY, best_guess
+from sfumato.restoration.guess import MIN_IN_BAND, best_guess
 from sfumato.restoration.matching import Matching, match
-from sfumato.restoration.of_parts import Seen, sample_of_both, with_how_drawn
+from sfumato.restoration.of_parts import SampleDesign, sample_of_both, with_how_drawn
 from sfumato.restoration.releases import Release, columns_beside, releases_beside, together
-from sfumato.restoration.routes import ROUTES, Found, Setting, each
-from sfumato.restoration.trials import ASKED, DEPENDENCE, SCREENED, Sample, Target, Trial, judged_by
+from sfumato.restoration.routes import ROUTES, RouteResult, Setting, each
+from sfumato.restoration.trials import DEPENDENCE, MAX_TRIED_VALUES, SCREENED, Sample, Target, Trial, judged_by
 
 if TYPE_CHECKING:
     from sfumato.data.schema import Kind
@@ -120,7 +120,7 @@ def audit_of(
     near: float = 0.01,
     margin: float = 0.1,
     rng: np.random.Generator | int | None = 0,
-    seen: Seen | None = None,
+    seen: SampleDesign | None = None,
 ) -> Audit:
     """Audit tables in memory; ``seen`` says how their records were drawn, if they are some of a table in parts."""
     before = Microdata.from_frame(original)
@@ -128,7 +128,7 @@ def audit_of(
     matching = match(before, after, order)
     generator = random_generator(rng)
     notes = [matching.note] if matching.note else []
-    setting = _setting(before, after, matching, near, generator, notes, seen or Seen())
+    setting = _setting(before, after, matching, near, generator, notes, seen or SampleDesign())
     others: tuple[Release, ...] = ()
     if beside is not None:
         others = releases_beside(before, beside, notes)
@@ -159,7 +159,7 @@ def _setting(
     near: float,
     rng: np.random.Generator,
     notes: list[str],
-    seen: Seen,
+    seen: SampleDesign,
 ) -> Setting:
     """Put both tables into the order of the protected one, and collect what is protected."""
     if not len(matching.rows):
@@ -184,7 +184,7 @@ def _judged(setting: Setting, matching: Matching, margin: float) -> tuple[Route,
     )
 
 
-def _route(name: Name, found: Found, setting: Setting, matching: Matching, margin: float, alpha: float) -> Route:
+def _route(name: Name, found: RouteResult, setting: Setting, matching: Matching, margin: float, alpha: float) -> Route:
     """Judge a route: its variables, the worst first."""
     if isinstance(found, str):
         return Route(name, untried=found)
@@ -211,8 +211,8 @@ def _severity(found: Restored) -> tuple[bool, float, str, str]:
 def _sampled(setting: Setting) -> list[str]:
     """Say what was done on a sample."""
     told = []
-    if any(len(target.aim.cells) > ASKED for target in setting.targets):
-        told.append(f"of a variable with more protected values, a random {ASKED:,} were tried")
+    if any(len(target.aim.cells) > MAX_TRIED_VALUES for target in setting.targets):
+        told.append(f"of a variable with more protected values, a random {MAX_TRIED_VALUES:,} were tried")
     if any(target.screened for target in setting.targets):
         told.append(
             f"other columns were looked through on a random {SCREENED[0]:,} records and {SCREENED[1]:,} protected "
@@ -264,7 +264,7 @@ def _told(aim: Aim, zero: Mask, weight: str) -> tuple[Restored, float] | None:
     """Return what a weight of zero gives back of a variable, and the chance that luck does; None for few values."""
     asked = zero[aim.cells]
     cells = aim.cells[asked]
-    if len(cells) < MANY:
+    if len(cells) < MIN_IN_BAND:
         return None
     guess = best_guess(aim)
     right = guess.right[asked].copy()
@@ -272,7 +272,7 @@ def _told(aim: Aim, zero: Mask, weight: str) -> tuple[Restored, float] | None:
     guessed = float(right.mean())
     for band in np.unique(aim.band[cells]):
         mine = aim.band[cells] == band
-        if np.count_nonzero(mine) >= MANY:
+        if np.count_nonzero(mine) >= MIN_IN_BAND:
             right[mine], exact[mine] = aim.right(cells[mine], _usual(aim, cells[mine]))
     share = float(right.mean())
     luck = float(bdtrc(right.sum() - 1, len(cells), max(guessed, guess.chance))) if right.any() else 1.0

@@ -24,7 +24,7 @@ from sfumato.data.reassembly import Reassembled, by_size, reassembled, shared_co
 from sfumato.restoration.aims import Aim, aims
 from sfumato.restoration.audit import FALSE_ALARMS
 from sfumato.restoration.findings import Audit, Restored, listed, overall, verdict
-from sfumato.restoration.guess import MANY, best_guess
+from sfumato.restoration.guess import MIN_IN_BAND, best_guess
 
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -32,15 +32,17 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 MANY_UNITS = 20  # from which a column with as many values is a number of them
-ALIKE = 0.99  # of the values that are there must agree with the id, so that a wrong or missing one hides no copy
+# of the values that are there must agree with the id, so that a wrong or missing one hides no copy
+MIN_AGREEMENT_WITH_ID = 0.99
 DIGITS = 15  # of a number that a float holds
 
-REBUILT = 0.05  # of the persons who live with others: the share from which it is worth a word
+MIN_SHARE_REBUILT = 0.05  # of the persons who live with others: the share from which it is worth a word
 
-PAIRS = 20  # of records of one unit, at least, to see a rule in how a number moves
-RULED = 0.95  # of these must follow the rule
-NEAR, MOSTLY = 0.05, 0.9  # a number hardly moves if so many pairs lie within so many of the records in rank
-REACHED = 0.05  # of the blank values must be of units that can be put together, where these have no number
+MIN_PAIRS = 20  # of records of one unit, at least, to see a rule in how a number moves
+MIN_SHARE_BY_RULE = 0.95  # of these must follow the rule
+# a number hardly moves if so many pairs lie within so many of the records in rank
+MAX_RANK_DISTANCE, MIN_SHARE_NEAR = 0.05, 0.9
+MIN_SHARE_REACHED = 0.05  # of the blank values must be of units that can be put together, where these have no number
 
 
 def copies_of_names(original: Microdata, table: Microdata) -> list[str]:
@@ -74,7 +76,7 @@ def _is_id(original: Microdata, identity: str, table: Microdata, name: str) -> b
     numeric = table.schema[name].kind == "numeric"
     if numeric and not _whole(table.columns[name][there]):
         return False
-    if np.isin(values, ids).mean() >= ALIKE or (not numeric and _held(ids, values)):
+    if np.isin(values, ids).mean() >= MIN_AGREEMENT_WITH_ID or (not numeric and _held(ids, values)):
         return True
     return _go_together(_number(ids), _number(values))
 
@@ -97,7 +99,7 @@ def _one_to_one(unit: Integers, column: NDArray[Any], there: Mask) -> bool:
     if min(len(values), number) < MANY_UNITS:
         return False
     pairs = len(np.unique(codes.astype(np.int64) * (int(unit.max()) + 1) + unit[there]))
-    return min(len(values), number) >= ALIKE * pairs
+    return min(len(values), number) >= MIN_AGREEMENT_WITH_ID * pairs
 
 
 def _whole(values: NDArray[np.float64]) -> bool:
@@ -123,7 +125,7 @@ def _held(ids: NDArray[Any], values: NDArray[Any]) -> bool:
         held += (
             one.lstrip("0") in (part.lstrip("0") for part in re.findall(r"\d+", text)) if one.isdigit() else one in text
         )
-    return held >= ALIKE * len(ids)
+    return held >= MIN_AGREEMENT_WITH_ID * len(ids)
 
 
 def _number(texts: NDArray[Any]) -> NDArray[np.float64] | None:
@@ -141,7 +143,7 @@ def _go_together(one: NDArray[np.float64] | None, other: NDArray[np.float64] | N
     if one is None or other is None:
         return False
     up = np.diff(other[np.argsort(one, kind="stable")]) > 0
-    return max(float(up.mean()), 1 - float(up.mean())) >= ALIKE
+    return max(float(up.mean()), 1 - float(up.mean())) >= MIN_AGREEMENT_WITH_ID
 
 
 def sizes_to_count(original: Microdata, table: Microdata) -> dict[str, Mask]:
@@ -191,7 +193,7 @@ def told_of_households(original: Microdata, table: Microdata, near: float, margi
     if found is None:
         return []
     counted = _counted(original, table, found, near, margin)
-    if found.share < REBUILT and not counted:
+    if found.share < MIN_SHARE_REBUILT and not counted:
         return []
     return [
         f"households can still be put together by {listed(found.by, most=6)}: those of "
@@ -245,7 +247,7 @@ def told_by_others(original: Microdata, table: Microdata) -> list[str]:
     if found is None:
         return []
     lost = {name: table.missing(name) & ~original.missing(name) for name in names}
-    return [name for name in names if found.whole[lost[name]].mean() >= REACHED]
+    return [name for name in names if found.whole[lost[name]].mean() >= MIN_SHARE_REACHED]
 
 
 def with_told_by_others(found: Audit, original: Microdata, table: Microdata, *, some: bool) -> Audit:
@@ -253,7 +255,7 @@ def with_told_by_others(found: Audit, original: Microdata, table: Microdata, *, 
 
     For tables whose units have no number. ``some``: these are some of the records, whose units are not complete. Then
     values are asked for only where another record of the unit is at hand, and where there are too few it is said. A
-    number that hardly moves is right within ``NEAR`` of the records in rank.
+    number that hardly moves is right within ``MAX_RANK_DISTANCE`` of the records in rank.
     """
     home = original.schema.household
     if home is None or home in table.columns:
@@ -265,7 +267,7 @@ def with_told_by_others(found: Audit, original: Microdata, table: Microdata, *, 
         for name in table.schema.analysed("numeric", "date")
         if name in original.columns and (table.missing(name) & ~original.missing(name)).any()
     ]
-    if some and lost and np.count_nonzero(~alone) < 2 * PAIRS:
+    if some and lost and np.count_nonzero(~alone) < 2 * MIN_PAIRS:
         return replace(found, notes=(*found.notes, _unseen(lost)))
     together = put_together(original, table)
     if together is None:
@@ -273,14 +275,14 @@ def with_told_by_others(found: Audit, original: Microdata, table: Microdata, *, 
     alarms, unseen = [], []
     rules = _rules(original, table)
     for rule in rules:
-        near = found.near if rule.beside else max(found.near, NEAR)
+        near = found.near if rule.beside else max(found.near, MAX_RANK_DISTANCE)
         aim = next(
             (one for one in aims(original, table, near) if (one.name, one.level) == (rule.name, "as published")), None
         )
         if aim is None:
             continue
         asked = table.missing(rule.name)[aim.cells] & ~(alone[aim.cells] & some)
-        if np.count_nonzero(asked) < MANY:
+        if np.count_nonzero(asked) < MIN_IN_BAND:
             unseen += [rule.name] if some else []
             continue
         told = _told(rule, aim, asked, unit, table, together)
@@ -330,7 +332,7 @@ def _told(rule: _Rule, aim: Aim, asked: Mask, unit: Rows, table: Microdata, toge
     return Restored(
         variable=aim.name,
         level=aim.level,
-        evidence=(how if beside else f"{how}, within {NEAR:.0%} of the records", *beside),
+        evidence=(how if beside else f"{how}, within {MAX_RANK_DISTANCE:.0%} of the records", *beside),
         values=len(cells),
         restored=float(np.where(answered, right, guess.right[asked]).mean()),
         exactly=float(np.where(answered, exact, guessed_exactly).mean()),
@@ -372,7 +374,7 @@ def _rules(original: Microdata, table: Microdata) -> list[_Rule]:
     unit = units(original)
     order = np.argsort(unit, kind="stable")
     later = np.flatnonzero(unit[order][1:] == unit[order][:-1]) + 1
-    if len(later) < PAIRS:
+    if len(later) < MIN_PAIRS:
         return []
     pairs = order[later - 1], order[later]
     shown = [name for name in table.schema.analysed("numeric", "date") if name in original.columns]
@@ -395,9 +397,11 @@ def _rules(original: Microdata, table: Microdata) -> list[_Rule]:
 def _goes_alike(move: Floats, other: Floats) -> int:
     """Return 1 if a number goes up by as much as another does, -1 if it goes down by it, 0 if neither."""
     there = ~np.isnan(move) & ~np.isnan(other) & (other != 0)
-    if np.count_nonzero(there) < PAIRS:
+    if np.count_nonzero(there) < MIN_PAIRS:
         return 0
-    return next((sign for sign in (1, -1) if np.isclose(move[there], sign * other[there]).mean() >= RULED), 0)
+    return next(
+        (sign for sign in (1, -1) if np.isclose(move[there], sign * other[there]).mean() >= MIN_SHARE_BY_RULE), 0
+    )
 
 
 def _hardly_moves(column: Floats, pairs: tuple[Rows, Rows]) -> bool:
@@ -406,4 +410,4 @@ def _hardly_moves(column: Floats, pairs: tuple[Rows, Rows]) -> bool:
     rank[there] = rankdata(column[there]) / np.count_nonzero(there)
     apart = np.abs(rank[pairs[1]] - rank[pairs[0]])
     apart = apart[~np.isnan(apart)]
-    return len(apart) >= PAIRS and float((apart <= NEAR).mean()) >= MOSTLY
+    return len(apart) >= MIN_PAIRS and float((apart <= MAX_RANK_DISTANCE).mean()) >= MIN_SHARE_NEAR

@@ -27,13 +27,13 @@ Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 LOOKED_AT = 20  # texts that tell whether to look at all of them for dates
-MOST_PREFIXES = 6  # lengths of prefixes that are tried
-OWN = 0.5  # of the records have a text of their own, if it is looked at as an id is
+MAX_PREFIXES = 6  # lengths of prefixes that are tried
+MIN_SHARE_OF_OWN_TEXTS = 0.5  # of the records have a text of their own, if it is looked at as an id is
 
-SEVERAL = 3  # categories that two records show at least, with a code each
-ENOUGH = 30  # records that show them
-AGREE = 0.99  # of these, and 9 in 10 of those that show another than the commonest, must go one by one
-RARER = 0.9
+MIN_CATEGORIES = 3  # categories that two records show at least, with a code each
+MIN_RECORDS = 30  # records that show them
+MIN_AGREEMENT = 0.99  # of these, and 9 in 10 of those that show another than the commonest, must go one by one
+MIN_AGREEMENT_OF_RARER = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,7 +268,7 @@ def ids(data: Microdata, name: str) -> Iterator[tuple[Evidence, bool]]:
     alphabet = of(texts, f"{name} in alphabetical order", ordered=True)
     numbered = of([int(f) for f in figures], f"figures of {name}", ordered=True) if all(figures) else alphabet
     yield numbered, False
-    for length in range(1, MOST_PREFIXES + 1):
+    for length in range(1, MAX_PREFIXES + 1):
         named = f"first {length} characters of {name}" if length > 1 else f"first character of {name}"
         start = of([text[:length] for text in texts], named, ordered=False)
         if 1 < len(np.unique(start.codes)) <= len(data) / 2:
@@ -288,7 +288,7 @@ def counting(data: Microdata, name: str) -> bool:
     if data.schema[name].kind != "nominal" or _days(data.schema[name].categories) is not None:
         return False
     present = codes[codes >= 0]
-    return len(present) > 0 and len(np.unique(present)) > OWN * len(present)
+    return len(present) > 0 and len(np.unique(present)) > MIN_SHARE_OF_OWN_TEXTS * len(present)
 
 
 def household(original: Microdata, data: Microdata, units: Integers | None) -> tuple[Evidence, str] | None:
@@ -333,7 +333,7 @@ def _constant(codes: Integers, units: Integers) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Unseen:
+class UnseenCategories:
     """The protected rows of categories that no record shows, and what the others show."""
 
     rows: Mask
@@ -341,7 +341,7 @@ class Unseen:
     truth: Integers
 
     @classmethod
-    def of(cls, aim: Aim) -> "Unseen | None":
+    def of(cls, aim: Aim) -> "UnseenCategories | None":
         """Return them of a variable; None of numbers, and where each category is still shown."""
         if aim.number:
             return None
@@ -378,15 +378,15 @@ def _one_by_one(truth: Integers, codes: Integers) -> bool:
     counts = np.bincount(truth)
     there = counts[truth] > 1
     truth, codes = truth[there], codes[there]
-    if len(truth) < ENOUGH:
+    if len(truth) < MIN_RECORDS:
         return False
     width = int(codes.max()) + 1
     pairs, place, times = np.unique(truth * width + codes, return_inverse=True, return_counts=True)
     order = np.lexsort((-times, pairs // width))
     _, first = np.unique(pairs[order] // width, return_index=True)
     usual = order[first]  # of each category the pair that most of its records have
-    if len(usual) < SEVERAL or len(np.unique(pairs[usual] % width)) < len(usual):
+    if len(usual) < MIN_CATEGORIES or len(np.unique(pairs[usual] % width)) < len(usual):
         return False
     agree = np.isin(place, usual)
     rarer = truth != counts.argmax()
-    return bool(agree.mean() >= AGREE and agree[rarer].mean() >= RARER)
+    return bool(agree.mean() >= MIN_AGREEMENT and agree[rarer].mean() >= MIN_AGREEMENT_OF_RARER)

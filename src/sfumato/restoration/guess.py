@@ -18,8 +18,8 @@ from sfumato.restoration.aims import Aim, near_each
 Mask = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
-SEVERAL = 30  # protected values from which on the share guessed right is known well enough
-MANY = 10  # protected values in a band from which on the intruder is granted their distribution
+MIN_PROTECTED_VALUES = 30  # protected values from which on the share guessed right is known well enough
+MIN_IN_BAND = 10  # protected values in a band from which on the intruder is granted their distribution
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,17 +41,17 @@ class Guess:
 
     def surprise(self, right: float, values: int) -> float:
         """Return the probability that luck gets so many of so many values right."""
-        p = max(self.share, self.chance) if len(self.right) < SEVERAL else self.share
+        p = max(self.share, self.chance) if len(self.right) < MIN_PROTECTED_VALUES else self.share
         return float(bdtrc(right - 1, values, p)) if right > 0 else 1.0
 
 
 def best_guess(aim: Aim) -> Guess:
     """Return the best guess: within each band the value that most protected values have.
 
-    The intruder is granted the distribution of the protected values of a band that holds ``MANY`` or more of them; in
-    smaller ones he takes what is most common in the file. Of a number he may also take the published one as it is; if
-    it was published as a narrow class, such as a month, that class itself tells it nearly: he is granted the median of
-    the others in it, as the evidence is.
+    The intruder is granted the distribution of the protected values of a band that holds ``MIN_IN_BAND`` or more of
+    them; in smaller ones he takes what is most common in the file. Of a number he may also take the published one as it
+    is; if it was published as a narrow class, such as a month, that class itself tells it nearly: he is granted the
+    median of the others in it, as the evidence is.
     """
     return _number(aim) if aim.ranks is not None else _category(aim)
 
@@ -67,7 +67,8 @@ def _category(aim: Aim) -> Guess:
     usual = modes(bands * number + lesson.codes[there], number)
     overall = int(np.bincount(lesson.codes[there]).argmax()) if there.size else -1
     choice = {
-        one: common[one] if counts[one] >= MANY else usual.get(0 if aim.taught else one, overall) for one in counts
+        one: common[one] if counts[one] >= MIN_IN_BAND else usual.get(0 if aim.taught else one, overall)
+        for one in counts
     }
     values = np.array([choice[one] for one in band.tolist()], dtype=np.int64)
     shares = np.bincount(aim.truth.codes[aim.truth.present])
@@ -122,10 +123,10 @@ def _in_small_classes(
     values: NDArray[np.float64],
     right: Mask,
 ) -> tuple[NDArray[np.float64], Mask]:
-    """Return the guess with the median of the others for values in classes of two to ``MANY``, the lower of two."""
+    """Return the guess with the (lower) median of the others for values in classes of two to ``MIN_IN_BAND``."""
     order = np.lexsort((rank, band))
     _, starts, sizes = np.unique(band[order], return_index=True, return_counts=True)
-    small = np.repeat((sizes > 1) & (sizes < MANY), sizes)
+    small = np.repeat((sizes > 1) & (sizes < MIN_IN_BAND), sizes)
     place = np.arange(len(order))
     middle = np.repeat(starts + (sizes - 2) // 2, sizes)
     others = np.where(middle >= place, middle + 1, middle)[small]
@@ -149,7 +150,7 @@ def _nearest(
     sizes = np.diff(np.append(starts, len(key)))
     most = np.flatnonzero(count == np.repeat(np.maximum.reduceat(count, starts), sizes))
     chosen = np.repeat(most[np.unique(numbered[most], return_index=True)[1]], sizes)
-    enough = np.repeat(sizes >= MANY, sizes)
+    enough = np.repeat(sizes >= MIN_IN_BAND, sizes)
     values, right = np.empty(len(key)), np.empty(len(key), dtype=bool)
     values[order] = np.where(enough, true[order][chosen], float(np.median(true)))
     right[order] = enough & (np.abs(key - key[chosen]) <= distance * (1 + 1e-12))
@@ -161,8 +162,9 @@ def unaware_guess(aim: Aim, granted: Guess) -> Floats | None:
 
     Judged are blanks and, of a category of which values were changed, all records that show one. A blank is guessed by
     the published distribution: the most common value or a draw, whichever is right more often. A published category is
-    guessed by what it stands for most often; if fewer than ``MANY`` records show it, by itself or by the most common
-    one. Of values that were coarsened or removed the distribution is granted, because their relations are as well.
+    guessed by what it stands for most often; if fewer than ``MIN_IN_BAND`` records show it, by itself or by the most
+    common one. Of values that were coarsened or removed the distribution is granted, because their relations are as
+    well.
     """
     if aim.level != "as published":
         return None
@@ -198,7 +200,7 @@ def _published(aim: Aim, shown: NDArray[np.intp]) -> Floats:
     true, told = aim.truth.codes[shown], aim.told.codes[shown]
     number = len(aim.truth.levels)
     stands_for = modes(told * number + true, number)
-    many = (np.bincount(told) >= MANY)[told]
+    many = (np.bincount(told) >= MIN_IN_BAND)[told]
     guess = np.array([stands_for[code] for code in told.tolist()])
     few = _better((true == told)[~many].astype(np.float64), (true == np.bincount(told).argmax())[~many].astype(float))
     right: Floats = (guess == true).astype(np.float64)

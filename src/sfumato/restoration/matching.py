@@ -16,10 +16,10 @@ from sfumato.restoration.aims import close
 
 Rows = NDArray[np.intp]
 
-AGREE = 0.9  # of the records must have the same value of a variable that counts as kept
-UNIQUE = 0.5  # of the records must be told apart by the variables that were not touched
-FEW = 50  # records below which a sample's ids are believed
-CONSTANT = 0.95  # of the records with one value make a variable that tells nobody apart
+MIN_AGREEMENT = 0.9  # of the records must have the same value of a variable that counts as kept
+MIN_SHARE_UNIQUE = 0.5  # of the records must be told apart by the variables that were not touched
+MIN_RECORDS_TO_CHECK_IDS = 50  # records below which a sample's ids are believed
+MIN_SHARE_OF_A_CONSTANT = 0.95  # of the records with one value make a variable that tells nobody apart
 SEEDS = 5  # variables from which the search for untouched ones starts, one after the other
 
 
@@ -47,7 +47,7 @@ def match(original: Microdata, protected: Microdata, order: Sequence[int] | NDAr
     if not shared:
         raise DataError("the protected table has no variable of the original, so its records cannot be matched")
     in_place = len(original) == len(protected)
-    kept = [name for name in shared if in_place and _agreement(original, protected, name) >= AGREE]
+    kept = [name for name in shared if in_place and _agreement(original, protected, name) >= MIN_AGREEMENT]
     if in_place and 2 * len(kept) >= len(shared):
         return Matching(np.arange(len(protected)), np.arange(len(original)), "position")
     by_values = matched_by_values(original, protected, shared)
@@ -79,9 +79,10 @@ def _by_id(original: Microdata, protected: Microdata) -> Matching | None:
     place = {value: row for row, value in enumerate(before)}
     found = np.array([place.get(value, -1) for value in after], dtype=np.intp)
     rows = np.flatnonzero(found >= 0)
-    if len(rows) < AGREE * len(protected) or len(np.unique(found[rows])) < len(rows):
+    if len(rows) < MIN_AGREEMENT * len(protected) or len(np.unique(found[rows])) < len(rows):
         return None  # new ids
-    told = len(original) == len(protected) or len(rows) >= FEW  # of fewer records agreement says nothing
+    # of fewer records agreement says nothing
+    told = len(original) == len(protected) or len(rows) >= MIN_RECORDS_TO_CHECK_IDS
     if told and not _plausible(original, protected, rows, found[rows]):
         return None  # numbered anew with the same numbers
     return Matching(rows, found[rows], "id")
@@ -153,7 +154,8 @@ def matched_by_values(original: Microdata, protected: Microdata, shared: list[st
         both = None if name in special else _same(original, protected, name)
         if both is not None and _contained(*both):
             codes = np.unique(np.concatenate(both), return_inverse=True)[1]
-            if np.bincount(codes).max() <= CONSTANT * len(codes):  # what hardly varies goes with everything
+            # what hardly varies goes with everything
+            if np.bincount(codes).max() <= MIN_SHARE_OF_A_CONSTANT * len(codes):
                 untouched.append(codes)
     untouched.sort(key=lambda column: -int(column.max()))  # what tells most records apart first
     tried = [
@@ -170,7 +172,9 @@ def _others_agree(original: Microdata, protected: Microdata, shared: list[str], 
     """Tell whether records matched by one variable have the same values of another, blanks aside."""
     before, after = original.take(matching.records), protected.take(matching.rows)
     agree = [
-        name for name in shared if _agreement(before, after, name) >= AGREE and _beyond_chance(before, after, name)
+        name
+        for name in shared
+        if _agreement(before, after, name) >= MIN_AGREEMENT and _beyond_chance(before, after, name)
     ]
     return len(agree) > 1  # one is the variable itself
 
@@ -186,7 +190,7 @@ def _told_apart(columns: list[NDArray[np.int64]], records: int) -> tuple[int, Ma
     size = int(class_of.max()) + 1
     single = (np.bincount(first, minlength=size) == 1) & (np.bincount(second, minlength=size) == 1)
     rows = np.flatnonzero(single[second])
-    if len(rows) < UNIQUE * len(second):
+    if len(rows) < MIN_SHARE_UNIQUE * len(second):
         return None
     record = np.full(size, -1, dtype=np.intp)
     record[first] = np.arange(records)

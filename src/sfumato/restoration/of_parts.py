@@ -27,7 +27,7 @@ from sfumato.pair.half import Number
 from sfumato.pair.random_order import RandomOrder
 from sfumato.pair.sampled import drawn_records, only_records, sampled, taken
 from sfumato.restoration.findings import Audit
-from sfumato.restoration.guess import MANY
+from sfumato.restoration.guess import MIN_IN_BAND
 from sfumato.restoration.matching import match
 
 Order = NDArray[np.intp]
@@ -42,7 +42,7 @@ LOOKED_THROUGH = 200_000  # gaps of a variable, where it is not known which of t
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class SampleDesign:
     """How the records at hand were drawn: at random, or for the sake of a variable, which they are asked for then.
 
     Who was drawn for another variable is no witness: values are suppressed where several together are rare, so that
@@ -74,18 +74,18 @@ class AtHand:
     protected: Microdata
     order: Order
     matched: str
-    seen: Seen
+    seen: SampleDesign
 
 
 @dataclass(frozen=True, eq=False)
-class _Given:
+class _RecordOrder:
     """An order that says, for each protected record, which of the original it is."""
 
     record: Order
     place: Order
 
     @classmethod
-    def of(cls, order: Any, records: int) -> "_Given":
+    def of(cls, order: Any, records: int) -> "_RecordOrder":
         record = np.asarray(order)
         if record.dtype.kind not in "iu" or not np.array_equal(np.sort(record), np.arange(records)):
             raise DataError(f"audit: order must name each of the {records:,} records of the original once")
@@ -127,7 +127,7 @@ def sample_of_both(
                 "is which; of a release of ours keep the note that was written with it in its place"
             )
         return replace(found, matched=how)
-    told = order if isinstance(order, RandomOrder) else _Given.of(order, len(protected))
+    told = order if isinstance(order, RandomOrder) else _RecordOrder.of(order, len(protected))
     rows, seen = _drawn(original, protected, size, told)
     places = told.places(rows, len(original))
     tables = taken(original, rows), taken(protected, np.sort(places))
@@ -153,8 +153,8 @@ def _beside_each_other(original: TableInParts, protected: TableInParts, size: in
 
 
 def _drawn(
-    original: TableInParts, protected: TableInParts, size: int, order: RandomOrder | _Given | None
-) -> tuple[Order, Seen]:
+    original: TableInParts, protected: TableInParts, size: int, order: RandomOrder | _RecordOrder | None
+) -> tuple[Order, SampleDesign]:
     """Return the numbers of the originals that are looked at, in ascending order, and how they were drawn."""
     records = len(original)
 
@@ -162,7 +162,7 @@ def _drawn(
         return places if order is None or not len(places) else order.records_at(places, records)
 
     if size >= records:
-        return np.arange(records, dtype=np.intp), Seen()
+        return np.arange(records, dtype=np.intp), SampleDesign()
     if order is None:
         found = suppressed(original, protected, size // 2)
     else:
@@ -180,7 +180,9 @@ def _drawn(
         f"{len(apart) - len(gone):,} that show the same categories, and a random sample of {len(random):,}"
     )
     witness = np.isin(rows, random)
-    return rows, Seen((said,), witness, {name: witness | np.isin(rows, some) for name, some in drawn_for.items()})
+    return rows, SampleDesign(
+        (said,), witness, {name: witness | np.isin(rows, some) for name, some in drawn_for.items()}
+    )
 
 
 def _of(some: int, records: int | None) -> str:
@@ -189,12 +191,12 @@ def _of(some: int, records: int | None) -> str:
     return f"{some:,} of {records:,}" if records is not None else f"{some:,}"
 
 
-def _at_random(size: int, records: int) -> Seen:
+def _at_random(size: int, records: int) -> SampleDesign:
     """Say that a random sample is audited; nothing of all records."""
-    return Seen((f"audited in a random sample of {size:,} of {records:,} records",) if size < records else ())
+    return SampleDesign((f"audited in a random sample of {size:,} of {records:,} records",) if size < records else ())
 
 
-def with_how_drawn(found: Audit, original: Microdata, protected: Microdata, seen: Seen) -> Audit:
+def with_how_drawn(found: Audit, original: Microdata, protected: Microdata, seen: SampleDesign) -> Audit:
     """Return an audit of a part of the records that says how these were drawn, and of what it cannot judge."""
     if not seen.notes:
         return found
@@ -206,7 +208,7 @@ def _too_few(found: Audit, original: Microdata, protected: Microdata) -> Iterato
     for name in original.schema.analysed():
         number = found.protected.get(name, 0)
         treated = name in protected.schema and protected.schema[name].treatment != original.schema[name].treatment
-        if number < MANY and (number or treated):
+        if number < MIN_IN_BAND and (number or treated):
             many = "no protected value is" if not number else f"only {number} of the protected values are"
             yield (
                 f"of {name} {many} among the records audited: too few to tell whether the rest of the file gives them "
@@ -224,29 +226,29 @@ def in_place(original: Microdata, protected: Microdata) -> str | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class DrawnRecords:
     """Records by number, those with the smallest draws first."""
 
     rows: Rows = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     draws: Floats = field(default_factory=lambda: np.empty(0))
 
-    def least(self, most: int) -> "Drawn":
+    def least(self, most: int) -> "DrawnRecords":
         """Return so many at most, those with the smallest draws."""
         order = np.argsort(self.draws, kind="stable")[:most]
-        return Drawn(self.rows[order], self.draws[order])
+        return DrawnRecords(self.rows[order], self.draws[order])
 
-    def with_others(self, other: "Drawn", most: int) -> "Drawn":
+    def with_others(self, other: "DrawnRecords", most: int) -> "DrawnRecords":
         """Return those with the smallest draws of both."""
-        both = Drawn(np.concatenate([self.rows, other.rows]), np.concatenate([self.draws, other.draws]))
+        both = DrawnRecords(np.concatenate([self.rows, other.rows]), np.concatenate([self.draws, other.draws]))
         return both.least(most)
 
 
 @dataclass(frozen=True, eq=False)
-class Suppressed:
+class SuppressedRecords:
     """Records with suppressed values: how many there are in all, and some of each variable."""
 
     records: int | None  # None: nobody knows
-    drawn: Mapping[str, Drawn]
+    drawn: Mapping[str, DrawnRecords]
     what: str = "suppressed values"
 
     def chosen(self, most: int) -> dict[str, Rows]:
@@ -259,11 +261,11 @@ class Suppressed:
         return {name: rows for name, rows in found.items() if len(rows)}  # none of some if variables are many
 
 
-def suppressed(original: TableInParts, protected: TableInParts, most: int) -> Suppressed:
+def suppressed(original: TableInParts, protected: TableInParts, most: int) -> SuppressedRecords:
     """Find the records whose values were suppressed, of each variable at most so many; record i is record i."""
     sought = _sought(original, protected)
     if not sought:
-        return Suppressed(0, {})
+        return SuppressedRecords(0, {})
     before, after = cut_alike(original.only(sought), protected.only(sought))
     draws = Draws(len(original), "records with suppressed values")
     found = _merged(_each(_Gone(sought, draws, most), before, after), most)
@@ -272,14 +274,14 @@ def suppressed(original: TableInParts, protected: TableInParts, most: int) -> Su
 
 def suppressed_in_order(
     original: TableInParts, protected: TableInParts, record_of: Callable[[Rows], Rows], most: int
-) -> Suppressed:
+) -> SuppressedRecords:
     """Find the same of a table that stands in another order; ``record_of`` tells which records stand at some places.
 
     Of very many places without a value only some are looked at, to see whether the original had one.
     """
     sought = _sought(original, protected)
     if not sought:
-        return Suppressed(0, {})
+        return SuppressedRecords(0, {})
     draws = Draws(len(original), "records with suppressed values")
     looked = max(LOOKED_THROUGH, most)
     blank = _merged(_each(_Gone(sought, draws, looked), protected.only(sought)), looked)
@@ -293,12 +295,12 @@ def suppressed_in_order(
     for name, found in blank.drawn.items():
         records = record[np.searchsorted(places, found.rows)]
         gone = sought[name].had(there, name)[np.searchsorted(ascending, records)]
-        drawn[name] = Drawn(records[gone], found.draws[gone])
+        drawn[name] = DrawnRecords(records[gone], found.draws[gone])
     there_are = None
     if len(places) == blank.records:
         there_are = len(np.unique(np.concatenate([found.rows for found in drawn.values()])))
     least = {name: found.least(most) for name, found in drawn.items() if len(found.rows)}
-    return _few_coded(Suppressed(there_are, least), sought)
+    return _few_coded(SuppressedRecords(there_are, least), sought)
 
 
 def mates(original: TableInParts, protected: TableInParts, chosen: Mapping[str, Rows], most: int) -> dict[str, Rows]:
@@ -318,18 +320,18 @@ def mates(original: TableInParts, protected: TableInParts, chosen: Mapping[str, 
     draws = Draws(len(protected), "records that show what was suppressed")
     share = most // len(wanted)
     each = {name: max(min(MATES, share // len(codes)), 1) for name, codes in wanted.items()}
-    found: dict[tuple[str, int], Drawn] = {}
+    found: dict[tuple[str, int], DrawnRecords] = {}
     for part in _each(_Showing(wanted, draws, each), protected.only(wanted)):
         for key, drawn in part.items():
-            found[key] = found.get(key, Drawn()).with_others(drawn, each[key[0]])
-    shown: dict[str, Drawn] = {}
+            found[key] = found.get(key, DrawnRecords()).with_others(drawn, each[key[0]])
+    shown: dict[str, DrawnRecords] = {}
     for (name, _), drawn in found.items():
-        shown[name] = shown.get(name, Drawn()).with_others(drawn, share)
+        shown[name] = shown.get(name, DrawnRecords()).with_others(drawn, share)
     return {name: drawn.rows for name, drawn in shown.items()}
 
 
 @dataclass(frozen=True)
-class _Sought:
+class _SoughtValues:
     """What is looked for of a variable: values that are gone, and numbers coded at an end, beyond which they lay."""
 
     blanks: bool
@@ -367,11 +369,11 @@ class _Sought:
 class _Gone:
     """Finds the records of a part that lack a value, though they had it if the original's part is given."""
 
-    sought: Mapping[str, _Sought]
+    sought: Mapping[str, _SoughtValues]
     draws: Draws
     most: int
 
-    def __call__(self, *parts: Any) -> Suppressed:
+    def __call__(self, *parts: Any) -> SuppressedRecords:
         *before, after, first = parts
         draw = self.draws.uniform("which", first.value, len(after))
         some = np.zeros(len(after), dtype=bool)
@@ -383,8 +385,8 @@ class _Gone:
             rows = np.flatnonzero(gone)
             if len(rows):
                 some |= gone
-                drawn[name] = Drawn(first.value + rows, draw[rows]).least(self.most)
-        return Suppressed(int(some.sum()), drawn)
+                drawn[name] = DrawnRecords(first.value + rows, draw[rows]).least(self.most)
+        return SuppressedRecords(int(some.sum()), drawn)
 
 
 @dataclass(frozen=True, eq=False)
@@ -395,7 +397,7 @@ class _Showing:
     draws: Draws
     each: Mapping[str, int]
 
-    def __call__(self, part: Microdata, first: Number) -> dict[tuple[str, int], Drawn]:
+    def __call__(self, part: Microdata, first: Number) -> dict[tuple[str, int], DrawnRecords]:
         draw = self.draws.uniform("which", first.value, len(part))
         found = {}
         for name, codes in self.wanted.items():
@@ -407,27 +409,27 @@ class _Showing:
             there, starts = np.unique(column[rows], return_index=True)
             for code, mine in zip(there.tolist(), np.split(rows, starts[1:]), strict=True):
                 least = mine[: self.each[name]]
-                found[name, code] = Drawn(first.value + least, draw[least])
+                found[name, code] = DrawnRecords(first.value + least, draw[least])
         return found
 
 
-def _few_coded(found: Suppressed, sought: Mapping[str, _Sought]) -> Suppressed:
+def _few_coded(found: SuppressedRecords, sought: Mapping[str, _SoughtValues]) -> SuppressedRecords:
     """Return what was found with a few records of each variable of which nothing was made missing."""
     drawn = {name: one if sought[name].blanks else one.least(CODED) for name, one in found.drawn.items()}
     coded = any(sought[name].coded for name in drawn)
     blanks = any(sought[name].blanks for name in drawn)
     what = " or ".join([*(["suppressed values"] if blanks or not coded else []), *(["coded ends"] if coded else [])])
-    return Suppressed(found.records, drawn, what)
+    return SuppressedRecords(found.records, drawn, what)
 
 
-def _merged(found: Iterable[Suppressed], most: int) -> Suppressed:
-    drawn: dict[str, Drawn] = {}
+def _merged(found: Iterable[SuppressedRecords], most: int) -> SuppressedRecords:
+    drawn: dict[str, DrawnRecords] = {}
     records = 0
     for part in found:
         records += part.records or 0
         for name, mine in part.drawn.items():
-            drawn[name] = drawn.get(name, Drawn()).with_others(mine, most)
-    return Suppressed(records, drawn)
+            drawn[name] = drawn.get(name, DrawnRecords()).with_others(mine, most)
+    return SuppressedRecords(records, drawn)
 
 
 def _each(of: Callable[..., Any], *tables: TableInParts) -> Iterator[Any]:
@@ -440,7 +442,7 @@ def _each(of: Callable[..., Any], *tables: TableInParts) -> Iterator[Any]:
     return (of(*part) for part in parts)
 
 
-def _sought(original: TableInParts, protected: TableInParts) -> dict[str, _Sought]:
+def _sought(original: TableInParts, protected: TableInParts) -> dict[str, _SoughtValues]:
     """Return by variable what is looked for."""
     blanks = _offered(original, protected)
     found = {}
@@ -453,7 +455,7 @@ def _sought(original: TableInParts, protected: TableInParts) -> dict[str, _Sough
             new = {end: (getattr(after.treatment, end), getattr(before.treatment, end)) for end in ("bottom", "top")}
             ends = {end: limit for end, (limit, old) in new.items() if limit is not None and limit != old}
         if name in blanks or ends:
-            found[name] = _Sought(name in blanks, **ends)
+            found[name] = _SoughtValues(name in blanks, **ends)
     return found
 
 

@@ -31,35 +31,37 @@ from sfumato.restoration.aims import gone
 from sfumato.restoration.audit import FALSE_ALARMS
 from sfumato.restoration.evidence import Evidence
 from sfumato.restoration.guess import best_guess
-from sfumato.restoration.routes import FEW, combined, joined
+from sfumato.restoration.routes import MAX_VALUES_TO_COMBINE, combined, joined
 from sfumato.restoration.trials import Sample, Target, Trial, restored_by, screened, tried
 
 T = TypeVar("T")
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-WIDEST = 1_000  # variables that are held against each other
-LOOKED = 4_000  # records that are looked through, a random sample where there are more
-ENOUGH = 20  # records from which on a dependency says something
-NEAR = 0.01  # of the records may lie between a number and what is told of it
-NEARLY = 0.9  # of what the best guess leaves open the sources must tell
-TELLS = 0.1  # of what there is to know of a source the variable must tell, or linking it is not worth it
-WIDE = 60  # variables that are combined into sets or sums
-SETS = 1_500  # pairs of variables tried in all
+MAX_VARIABLES = 1_000  # variables that are held against each other
+MAX_RECORDS_READ = 4_000  # records that are looked through, a random sample where there are more
+MIN_RECORDS = 20  # records from which on a dependency says something
+MAX_RANK_DISTANCE = 0.01  # of the records may lie between a number and what is told of it
+MIN_SHARE_TOLD = 0.9  # of what the best guess leaves open the sources must tell
+MIN_SHARE_OF_SOURCE = 0.1  # of what there is to know of a source the variable must tell, or linking it is not worth it
+MAX_COMBINED_VARIABLES = 60  # variables that are combined into sets or sums
+MAX_SETS = 1_500  # pairs of variables tried in all
 SCREENING = 0.05  # by which a share found on a sample may be too low
-PILE = 0.2  # of the records that have one value of an amount, such as no rent
-ALIKE = 1e-9  # bits by which what there is to know of two copies differs
-MOST_PARTS = 8  # of a sum
+MIN_SHARE_OF_PILE = 0.2  # of the records that have one value of an amount, such as no rent
+ENTROPY_TOLERANCE = 1e-9  # bits by which what there is to know of two copies differs
+MAX_PARTS = 8  # of a sum
 MARGIN = 0.1
 ROLES = ("key", "confidential", "other", "identifier")
 
-LIKELY = 0.5  # of what chance leaves open records next to each other in a source must agree in
+MIN_NEIGHBOUR_AGREEMENT = 0.5  # of what chance leaves open records next to each other in a source must agree in
 NEIGHBOURS = 0.05  # of the records may lie between two numbers that agree so
-PAIRS, FEWEST = 10_000, 10  # of columns that are tried in a wide table, and for each column
-CELLS, LEAST = 200_000, 500  # of the table that is looked at: fewer records if it is wide, but so many
+MAX_PAIRS, MIN_PAIRS_OF_COLUMN = 10_000, 10  # of columns that are tried in a wide table, and for each column
+# of the table that is looked at: fewer records if it is wide, but so many
+CELLS, MIN_RECORDS_OF_WIDE_TABLE = 200_000, 500
 
 Special = Literal["weight", "household", "id"]
-SAID = {"weight": "weight", "household": "household", "identifier": "id"}  # what a suggestion by name means
+# what a suggestion by name means
+SPECIALS_BY_SUGGESTION = {"weight": "weight", "household": "household", "identifier": "id"}
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class Dependency:
     @property
     def copy(self) -> bool:
         """Whether it and its one source tell each other, as under another name or in another unit."""
-        return len(self.sources) == 1 and min(self.holds, self.tells) > NEARLY
+        return len(self.sources) == 1 and min(self.holds, self.tells) > MIN_SHARE_TOLD
 
     @property
     def line(self) -> str:
@@ -98,7 +100,7 @@ class Dependency:
         one = len(self.sources) == 1
         told = f"{' and '.join(self.sources)} {'tells' if one else 'tell'} it in {self.holds:.1%} of the records"
         whom = self.sources[0] if one else "them"
-        return f"{told}, and it tells {whom if self.tells > NEARLY else f'{self.tells:.0%} of {whom}'}"
+        return f"{told}, and it tells {whom if self.tells > MIN_SHARE_TOLD else f'{self.tells:.0%} of {whom}'}"
 
 
 @dataclass(frozen=True)
@@ -128,10 +130,11 @@ def dependencies(
     >>> [(one.name, one.line) for one in dependencies(Microdata.from_frame(table)).found]
     [('cohort', 'linked = "age"')]
     """
-    if len(data) < ENOUGH:
+    if len(data) < MIN_RECORDS:
         return Dependencies(len(data), 0, ())
     generator = random_generator(rng)
-    rows = generator.permutation(len(data))[:LOOKED]  # not as they stood, because of each household the first teaches
+    # not as they stood, because of each household the first teaches
+    rows = generator.permutation(len(data))[:MAX_RECORDS_READ]
     search = _Search(data.take(rows), _naming(data, behaviours(data) if found is None else found), generator)
     return Dependencies(len(data), len(rows), tuple(search.proposals()), tuple(search.apart()), tuple(search.notes))
 
@@ -163,9 +166,9 @@ class _Search:
     def columns(self) -> Mapping[str, Evidence]:
         """The variables that may determine others or be determined, as evidence."""
         names = [name for name in self.data.schema.analysed() if name not in self.naming]
-        if len(names) > WIDEST:  # each is held against each
-            self.notes.append(f"looked through: the first {WIDEST:,} of {len(names):,} variables")
-            names = names[:WIDEST]
+        if len(names) > MAX_VARIABLES:  # each is held against each
+            self.notes.append(f"looked through: the first {MAX_VARIABLES:,} of {len(names):,} variables")
+            names = names[:MAX_VARIABLES]
         found = {name: held.column(self.data, name) for name in names}
         return {name: one for name, one in found.items() if held.informative(one)}
 
@@ -176,7 +179,7 @@ class _Search:
         households = units(self.data) if self.data.schema.household is not None else None
         found = {}
         for name in (name for name in self.columns if not self.data.schema[name].sources):
-            for aim in gone(self.data, name, NEAR):
+            for aim in gone(self.data, name, MAX_RANK_DISTANCE):
                 found[name] = Target(aim, best_guess(aim), sample, households)
         return found
 
@@ -198,7 +201,7 @@ class _Search:
             offered = [self._dependency(name, (source,), alone[name][source]) for source in sources]
             if offered:
                 proposed.append(max(offered, key=lambda one: (one.tells, -self._rank(one.sources[0]))))
-        proposed = [one for one in proposed if one.tells >= TELLS]
+        proposed = [one for one in proposed if one.tells >= MIN_SHARE_OF_SOURCE]
         proposed.sort(key=lambda one: (-one.tells, self._rank(one.name)))
         return self._without_circles([*proposed, *several])
 
@@ -218,10 +221,10 @@ class _Search:
 
         There is at least as much to know of a source as of what it determines, but for exceptions.
         """
-        found, least = {}, NEARLY * self._entropies[target.aim.name]
+        found, least = {}, MIN_SHARE_TOLD * self._entropies[target.aim.name]
         offered = [self.columns[source] for source in likely if self._entropies[source] >= least]
         for one, share in screened(target, offered):
-            if share - target.guess.share < NEARLY * (1 - target.guess.share) - SCREENING:
+            if share - target.guess.share < MIN_SHARE_TOLD * (1 - target.guess.share) - SCREENING:
                 break
             trial = tried(target, one)
             if self._determines(trial, len(self.columns) ** 2) and not self._asked_of_some(trial):
@@ -233,7 +236,7 @@ class _Search:
         return {name: _entropy(one.codes) for name, one in self.columns.items()}
 
     def _determines(self, trial: Trial, tests: int) -> bool:
-        enough = trial.share - trial.guess >= NEARLY * (1 - trial.guess)
+        enough = trial.share - trial.guess >= MIN_SHARE_TOLD * (1 - trial.guess)
         return enough and restored_by(trial, FALSE_ALARMS / 2 / tests, MARGIN, associated=False).alarm
 
     def _asked_of_some(self, trial: Trial) -> bool:
@@ -246,13 +249,13 @@ class _Search:
             column, missing = self.data.columns[source][trial.rows], self.data.missing(source)[trial.rows]
             there &= ~missing
             values, counts = np.unique(column[~missing], return_counts=True)
-            if self.data.schema[source].kind == "numeric" and counts.max(initial=0) > PILE * counts.sum():
+            if self.data.schema[source].kind == "numeric" and counts.max(initial=0) > MIN_SHARE_OF_PILE * counts.sum():
                 there &= column != values[counts.argmax()]
         if there.all():
             return False
         true = trial.target.aim.truth.codes[trial.rows][there]
         usual = np.bincount(true).max(initial=0) / max(len(true), 1)
-        return not len(true) or usual == 1 or trial.right[there].mean() - usual < NEARLY * (1 - usual)
+        return not len(true) or usual == 1 or trial.right[there].mean() - usual < MIN_SHARE_TOLD * (1 - usual)
 
     def _copies(self, alone: Mapping[str, Mapping[str, float]]) -> dict[str, str]:
         """Return the source of each variable that has a copy: the finer one, or the one that ranks before it."""
@@ -267,7 +270,7 @@ class _Search:
     def _before(self, one: str, other: str) -> bool:
         """Tell which of two variables that tell each other is the source."""
         finer = self._entropies[one] - self._entropies[other]
-        return finer > 0 if abs(finer) > ALIKE else self._rank(one) < self._rank(other)
+        return finer > 0 if abs(finer) > ENTROPY_TOLERANCE else self._rank(one) < self._rank(other)
 
     def _rank(self, name: str) -> int:
         """Rank variables as sources: keys first, then by where they stand."""
@@ -287,11 +290,11 @@ class _Search:
 
     def _together(self, once: Sequence[str], alone: Mapping[str, Mapping[str, float]]) -> Iterable[Dependency]:
         """Yield what two or three variables determine that none of them does alone."""
-        most = max(min(FEW, len(self.data) // 4), 2)
+        most = max(min(MAX_VALUES_TO_COMBINE, len(self.data) // 4), 2)
         few = [self.columns[name] for name in once if self.columns[name].number <= most]
         few = self._first(few, lambda one: one.shown[0], "variables with few values, for sets that determine others")
         asked = [one.shown[0] for one in few if one.shown[0] in alone and not alone[one.shown[0]]]
-        room = max(int(np.sqrt(2 * SETS / max(len(asked), 1))), 6)
+        room = max(int(np.sqrt(2 * MAX_SETS / max(len(asked), 1))), 6)
         for name in asked if len(few) > 2 else ():
             trial = combined(self.targets[name], few, room)
             tests = max(trial.tests, 1) * len(asked) if trial is not None else 1
@@ -299,15 +302,17 @@ class _Search:
                 continue
             trial = self._coarsest(trial, {one: alone[one] for one in once if one in alone})
             found = self._dependency(name, trial.evidence.shown, trial.share)
-            if found.tells >= TELLS:
+            if found.tells >= MIN_SHARE_OF_SOURCE:
                 yield found
 
     def _first(self, offered: list[T], name_of: Callable[[T], str], what: str) -> list[T]:
         """Return as many as can be combined, those that rank first as sources, and say what is left out."""
-        if len(offered) <= WIDE:
+        if len(offered) <= MAX_COMBINED_VARIABLES:
             return offered
-        self.notes.append(f"looked through: {WIDE} of {len(offered):,} {what}")
-        kept = {name_of(one) for one in sorted(offered, key=lambda one: self._rank(name_of(one)))[:WIDE]}
+        self.notes.append(f"looked through: {MAX_COMBINED_VARIABLES} of {len(offered):,} {what}")
+        kept = {
+            name_of(one) for one in sorted(offered, key=lambda one: self._rank(name_of(one)))[:MAX_COMBINED_VARIABLES]
+        }
         return [one for one in offered if name_of(one) in kept]
 
     def _coarsest(self, trial: Trial, alone: Mapping[str, Mapping[str, float]]) -> Trial:
@@ -332,7 +337,7 @@ class _Search:
         for name in (name for name in numbers if name in alone and not alone[name]):
             others = {n: x for n, x in numbers.items() if n != name}
             holds = relation(numbers[name], others, set(), factors=others)
-            if holds is None or not 1 < len(holds.parts) <= MOST_PARTS or holds.holds < NEARLY:
+            if holds is None or not 1 < len(holds.parts) <= MAX_PARTS or holds.holds < MIN_SHARE_TOLD:
                 continue
             same = frozenset({name, *holds.parts})
             total = min(holds.factors) > 0, self._rank(name)
@@ -375,13 +380,13 @@ def likely_sources(
 
     Next to each other are records with the same value, and of a source that has an order also those with the next one.
     Whatever determines a column, wholly or nearly, is among them; most of what does not is not. In a table of more
-    columns than ``PAIRS`` allows to try all of them for, those stay in which records agree most.
+    columns than ``MAX_PAIRS`` allows to try all of them for, those stay in which records agree most.
     """
     if not columns:
         return {}
     offered: dict[str, list[tuple[float, int, str]]] = {name: [] for name in columns}
     names = list(columns)
-    rows = slice(0, max(LEAST, CELLS // len(names)))
+    rows = slice(0, max(MIN_RECORDS_OF_WIDE_TABLE, CELLS // len(names)))
     values = np.column_stack([_places(columns[name])[rows] for name in names])
     missing = np.column_stack([data.missing(name)[rows] for name in names])
     quantity = np.array([data.columns[name].dtype.kind == "f" for name in names])
@@ -392,7 +397,7 @@ def likely_sources(
         order = np.argsort(codes, kind="stable")
         same = None if columns[source].ordered else codes[order][1:] == codes[order][:-1]
         found = _agreement(values, missing, apart, order, same)
-        for place in np.flatnonzero(found - usual >= LIKELY * (1 - usual)):
+        for place in np.flatnonzero(found - usual >= MIN_NEIGHBOUR_AGREEMENT * (1 - usual)):
             if names[place] != source:
                 offered[names[place]].append((-float(found[place]), len(offered[names[place]]), source))
     most = most_likely(len(names))
@@ -401,7 +406,7 @@ def likely_sources(
 
 def most_likely(columns: int) -> int:
     """Return how many sources are tried for each of so many columns."""
-    return max(PAIRS // max(columns, 1), FEWEST)
+    return max(MAX_PAIRS // max(columns, 1), MIN_PAIRS_OF_COLUMN)
 
 
 def _places(evidence: Evidence) -> Floats:
@@ -503,8 +508,8 @@ def _unless_failed(look: Callable[[], T], otherwise: T, what: str, failed: list[
 def _specials(data: Microdata, findings: tuple[Finding, ...], found: tuple[Behaviour, ...]) -> tuple[Proposed, ...]:
     said: dict[tuple[str, str], str] = {}
     for finding in findings:
-        if finding.suggestion is not None and finding.suggestion.doubt in SAID:
-            said[finding.name, SAID[finding.suggestion.doubt]] = finding.suggestion.sentence
+        if finding.suggestion is not None and finding.suggestion.doubt in SPECIALS_BY_SUGGESTION:
+            said[finding.name, SPECIALS_BY_SUGGESTION[finding.suggestion.doubt]] = finding.suggestion.sentence
     shown: dict[tuple[str, str], str] = {(one.name, one.behaves): one.evidence for one in found}
     specials: tuple[Special, ...] = ("weight", "household", "id")
     unnamed = [special for special in specials if data.schema.special().get(special) is None]

@@ -298,7 +298,7 @@ def _same_categories(original: Microdata, table: Microdata, name: str) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
+class OtherColumn:
     """A column of another release: as evidence, and as the values that stand there, names of categories or numbers."""
 
     name: str
@@ -329,7 +329,7 @@ def releases_beside(original: Microdata, releases: Mapping[str, Any], notes: lis
     return tuple(found)
 
 
-def columns_beside(original: Microdata, matching: Matching, releases: Sequence[Release]) -> tuple[Beside, ...]:
+def columns_beside(original: Microdata, matching: Matching, releases: Sequence[Release]) -> tuple[OtherColumn, ...]:
     """Return the columns of other releases, for the records of this one in its order."""
     found = []
     for release in releases:
@@ -343,7 +343,7 @@ def columns_beside(original: Microdata, matching: Matching, releases: Sequence[R
     return tuple(found)
 
 
-def _column(other: Microdata, column: str, release: str, here: NDArray[np.intp]) -> Beside:
+def _column(other: Microdata, column: str, release: str, here: NDArray[np.intp]) -> OtherColumn:
     one, rows = held.column(other, column, f"{column} of {release}"), np.maximum(here, 0)
     codes = np.where(here >= 0, one.codes[rows] + 1, 0)
     variable, values = other.schema[column], other.columns[column][rows]
@@ -352,4 +352,4 @@ def _column(other: Microdata, column: str, release: str, here: NDArray[np.intp])
     else:
         names = np.array([*map(str, variable.categories), None], dtype=object)
         shown = names[np.where(here >= 0, values, -1)]
-    return Beside(column, Evidence(one.shown, codes, one.ordered), shown)
+    return OtherColumn(column, Evidence(one.shown, codes, one.ordered), shown)

@@ -31,7 +31,7 @@ from sfumato.restoration.belonging import (
     with_told_by_others,
 )
 from sfumato.restoration.findings import Audit, Checked, Restored, Route, listed
-from sfumato.restoration.of_parts import Seen, with_how_drawn
+from sfumato.restoration.of_parts import SampleDesign, with_how_drawn
 
 COPY = 0.95  # of the protected values a column gives back that is a copy of another
 ROUNDS = 10  # of repairs, each followed by an audit
@@ -70,7 +70,7 @@ class _Work:
     original: Microdata
     table: Microdata
     order: Order | None
-    of_parts: Seen | None = None  # how the records were drawn of a table in parts
+    of_parts: SampleDesign | None = None  # how the records were drawn of a table in parts
     repairs: list[Repair] = field(default_factory=list)
 
     @property
@@ -132,7 +132,7 @@ def prepare(
     keep_order: bool = False,
     keep_weights: bool = False,
     keep_households: bool = False,
-    of_parts: Seen | None = None,
+    of_parts: SampleDesign | None = None,
 ) -> Prepared:
     """Make a protected table ready to go out, and audit what it then gives back.
 

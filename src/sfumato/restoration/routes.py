@@ -24,25 +24,26 @@ from sfumato.restoration import evidence as held
 from sfumato.restoration.aims import Aim
 from sfumato.restoration.evidence import Evidence
 from sfumato.restoration.findings import Name
-from sfumato.restoration.releases import Beside, mean_of
-from sfumato.restoration.trials import Target, Trial, Way, best_of, read_off, screened, share, tried
+from sfumato.restoration.releases import OtherColumn, mean_of
+from sfumato.restoration.trials import EvidenceRules, Target, Trial, best_of, read_off, screened, share, tried
 
 Integers = NDArray[np.int64]
 Ranked = tuple[float, tuple[str, ...]]  # a share restored, and the columns that restore it
-Found = list[Trial] | str  # the best trial of each variable, or why there is none
+RouteResult = list[Trial] | str  # the best trial of each variable, or why there is none
 Floats = NDArray[np.float64]
 
-FEW = 500  # different values up to which a column is combined with others
+MAX_VALUES_TO_COMBINE = 500  # different values up to which a column is combined with others
 PAIRED = (4_000, 500)  # records that teach, and values tried, when combinations are looked through
-PAIRS = 4_500  # pairs of columns tried in all
-ALONE = 0.95  # a column that restores so much alone is combined with no other
-MORE = 0.05  # a combination must restore so much more than one of its columns, or a set of four than one of three
-TOGETHER = 6  # columns at most in a combination
+MAX_PAIRS = 4_500  # pairs of columns tried in all
+MAX_RESTORED_ALONE = 0.95  # a column that restores so much alone is combined with no other
+# a combination must restore so much more than one of its columns, or a set of four than one of three
+MIN_GAIN_OF_COMBINING = 0.05
+MAX_COLUMNS_TOGETHER = 6  # columns at most in a combination
 
-WORDS = 1.5  # words that a text has at least, on average; less is a category or an id
-LONGEST = 4  # words of a category that is looked for in a text
-PLACES = 4  # numbers of a text that are tried, from the left
-BEFORE = 4  # words behind which a number is looked for
+MIN_WORDS_OF_TEXT = 1.5  # words that a text has at least, on average; less is a category or an id
+MAX_WORDS_OF_CATEGORY = 4  # words of a category that is looked for in a text
+MAX_NUMBERS_OF_TEXT = 4  # numbers of a text that are tried, from the left
+MAX_WORDS_BEFORE = 4  # words behind which a number is looked for
 _WORD = re.compile(r"[^\W_]+")
 _DIGITS = re.compile(
     r"(?<![\w.,])[+-]?\d{1,3}(?:[ '\u00a0\u202f]\d{3})+(?:[.,]\d+)?(?![\w])|(?<![\w.,])[+-]?\d+(?:[.,]\d+)*"
@@ -62,7 +63,7 @@ class Setting:
     targets: tuple[Target, ...]
     units: Integers | None
     near: float
-    beside: tuple[Beside, ...] | None
+    beside: tuple[OtherColumn, ...] | None
     notes: list[str]
 
     @property
@@ -91,7 +92,7 @@ class Setting:
         return [name for name in self.protected.names if name not in apart]
 
 
-def weight(setting: Setting) -> Found:
+def weight(setting: Setting) -> RouteResult:
     """Records with the same weight, or the next lower and higher one."""
     name = setting.original.schema.weight or setting.protected.schema.weight
     if name is None or name not in setting.protected.columns:
@@ -102,15 +103,15 @@ def weight(setting: Setting) -> Found:
     return [tried(target, evidence) for target in setting.targets if target.aim.name != name]
 
 
-def order(setting: Setting) -> Found:
+def order(setting: Setting) -> RouteResult:
     """The records before and after."""
     if len(setting.protected) < 3:
         return "there are fewer than three records"
-    way = Way(ties=False, apart=setting.apart)
+    way = EvidenceRules(ties=False, apart=setting.apart)
     return [tried(target, held.rows(setting.protected), way) for target in setting.targets]
 
 
-def household(setting: Setting) -> Found:
+def household(setting: Setting) -> RouteResult:
     """The other members of the household, found by its id or without it."""
     found = held.household(setting.original, setting.protected, setting.units)
     if found is None:
@@ -122,12 +123,12 @@ def household(setting: Setting) -> Found:
     if not shown:
         return "of no protected variable anything is published that members could share"
     return [
-        tried(target, evidence, Way(published=True, own=target.aim.number and not target.aim.taught))
+        tried(target, evidence, EvidenceRules(published=True, own=target.aim.number and not target.aim.taught))
         for target in shown
     ]
 
 
-def ids(setting: Setting) -> Found:
+def ids(setting: Setting) -> RouteResult:
     """The order of ids, and the beginnings of those that are texts."""
     names = held.id_names(setting.original, setting.protected)
     if not names:
@@ -136,7 +137,7 @@ def ids(setting: Setting) -> Found:
     found = []
     for target in setting.targets:
         trials = [
-            tried(target, evidence, Way(ties=ties, apart=0 if ties else setting.apart))
+            tried(target, evidence, EvidenceRules(ties=ties, apart=0 if ties else setting.apart))
             for evidence, ties in patterns
             if held.informative(evidence)
         ]
@@ -145,7 +146,7 @@ def ids(setting: Setting) -> Found:
     return found or "the ids are all alike"
 
 
-def columns(setting: Setting) -> Found:
+def columns(setting: Setting) -> RouteResult:
     """Every other column by itself: copies, what another column determines, and the order of texts."""
     shared = [*setting.columns, *(one for one, ties in setting.patterns if ties)]
     ordered = [one for one, ties in setting.patterns if not ties]
@@ -153,18 +154,20 @@ def columns(setting: Setting) -> Found:
     for target in setting.targets:
         own = (target.aim.name,)
         best = best_of(target, (one for one in shared if one.columns != own))
-        order = best_of(target, (one for one in ordered if one.columns != own), Way(ties=False, apart=setting.apart))
+        order = best_of(
+            target, (one for one in ordered if one.columns != own), EvidenceRules(ties=False, apart=setting.apart)
+        )
         found += _best([best, order])
     return found or "there is no other column that tells records apart"
 
 
-def combinations_of(setting: Setting) -> Found:
+def combinations_of(setting: Setting) -> RouteResult:
     """Two columns together, a third that adds to the best two, and further ones as long as they add."""
-    most = max(min(FEW, len(setting.protected) // 4), 2)
+    most = max(min(MAX_VALUES_TO_COMBINE, len(setting.protected) // 4), 2)
     few = [one for one in setting.columns if len(np.unique(one.codes)) <= most]
     if len(few) < 3:
         return "there are fewer than three columns with few different values"
-    room = max(int(np.sqrt(2 * PAIRS / max(len(setting.targets), 1))), 6)
+    room = max(int(np.sqrt(2 * MAX_PAIRS / max(len(setting.targets), 1))), 6)
     if len(few) > room:
         setting.notes.append(
             f"combinations: for each variable the {room} of {len(few)} columns that tell most alone were combined"
@@ -181,8 +184,8 @@ def combinations_of(setting: Setting) -> Found:
 def combined(target: Target, few: list[Evidence], room: int) -> Trial | None:
     """Try pairs of the columns that tell most alone, and further ones with the best; None where they add nothing."""
     alone = screened(target, [one for one in few if one.shown != (target.aim.name,)])
-    singles = [one for one, restored in alone if restored < ALONE][:room]
-    most = max((restored for _, restored in alone if restored < ALONE), default=0.0)
+    singles = [one for one, restored in alone if restored < MAX_RESTORED_ALONE][:room]
+    most = max((restored for _, restored in alone if restored < MAX_RESTORED_ALONE), default=0.0)
     if len(singles) < 2:
         return None
     part, rows = target.part(*PAIRED)
@@ -194,7 +197,7 @@ def combined(target: Target, few: list[Evidence], room: int) -> Trial | None:
     finalists = [joined(*(whole[name,] for name in shown)) for _, shown in (*ranked[:2], *wider)]
     final = [tried(target, one) for one in finalists]
     chosen = max(final, key=lambda trial: (round(trial.share, 3), -len(trial.evidence.shown)))
-    if chosen.share <= most + MORE:
+    if chosen.share <= most + MIN_GAIN_OF_COMBINING:
         return None
     return replace(chosen, tests=len(pairs) + tests)
 
@@ -203,11 +206,11 @@ def _widened(part: Target, small: Mapping[tuple[str, ...], Evidence], best: Rank
     """Return the best set of three columns, of four and so on while that tells more; and how many sets were tried."""
     found: list[Ranked] = []
     tests = 0
-    while len(best[1]) < min(TOGETHER, len(small)):
+    while len(best[1]) < min(MAX_COLUMNS_TOGETHER, len(small)):
         wider = [joined(*(small[n,] for n in best[1]), one) for one in small.values() if one.shown[0] not in best[1]]
         tests += len(wider)
         widest = min(((share(part, one), one.shown) for one in wider), key=_best_first)
-        if found and widest[0] <= best[0] + MORE:
+        if found and widest[0] <= best[0] + MIN_GAIN_OF_COMBINING:
             break
         found.append(widest)
         best = widest
@@ -231,7 +234,7 @@ def joined(*parts: Evidence) -> Evidence:
     return Evidence(tuple(sorted(name for part in parts for name in part.shown)), codes, ordered=False, blank=blank)
 
 
-def sums(setting: Setting) -> Found:
+def sums(setting: Setting) -> RouteResult:
     """Sums, differences, products and quotients of other columns."""
     schema = setting.original.schema
     amounts = schema.analysed("numeric", "date")  # a stay is the difference of two dates
@@ -260,7 +263,7 @@ def _kept(setting: Setting, name: str) -> bool:
     return name in after and after[name].kind == before[name].kind
 
 
-def text(setting: Setting) -> Found:
+def text(setting: Setting) -> RouteResult:
     """What a remark says of its own record: the name of a town, an amount, a day."""
     named = {name: held for name in setting.named if (held := texts_of(setting.protected, name))}
     if not named:
@@ -276,7 +279,7 @@ def text(setting: Setting) -> Found:
     return found or "no text names a value"
 
 
-def beside(setting: Setting) -> Found:
+def beside(setting: Setting) -> RouteResult:
     """The columns of other releases, together with the class that this one publishes."""
     if setting.beside is None:
         return "no other release was given"
@@ -297,7 +300,7 @@ def beside(setting: Setting) -> Found:
     return found or "the other releases cannot be linked to this one, or tell nothing"
 
 
-def _averaged(target: Target, namesakes: list[Beside]) -> NDArray[np.float64] | None:
+def _averaged(target: Target, namesakes: list[OtherColumn]) -> NDArray[np.float64] | None:
     """Return the mean of a number over all releases that publish it; None where only one does."""
     numbers = [told for one in namesakes if (told := one.read_off(target.aim)) is not None and target.aim.number]
     numbers += [target.aim.shown] if target.aim.shown is not None else []
@@ -325,7 +328,7 @@ ROUTES: Mapping[Name, Any] = {
 }
 
 
-def each(setting: Setting) -> Iterator[tuple[Name, Found]]:
+def each(setting: Setting) -> Iterator[tuple[Name, RouteResult]]:
     """Yield every route with what it found."""
     for name, route in ROUTES.items():
         yield name, route(setting)
@@ -338,7 +341,7 @@ def texts_of(data: Microdata, name: str) -> list[str]:
     if variable.kind != "nominal" or not texts or len(texts) < len(variable.categories):
         return []
     words = sum(len(_WORD.findall(text)) for text in texts)
-    return texts if words >= WORDS * len(texts) else []
+    return texts if words >= MIN_WORDS_OF_TEXT * len(texts) else []
 
 
 def answers(aim: Aim, texts: list[str], codes: Integers) -> Iterator[tuple[NDArray[np.generic], str]]:
@@ -351,12 +354,12 @@ def answers(aim: Aim, texts: list[str], codes: Integers) -> Iterator[tuple[NDArr
     for read, what in ((_numbers, "number"), (_days, "day")):
         held = [read(text) for text in texts]
         longest = max(map(len, held), default=0)
-        for place in range(min(longest, PLACES)):
+        for place in range(min(longest, MAX_NUMBERS_OF_TEXT)):
             yield _taken([one[place][1] if len(one) > place else None for one in held], codes), f"{what} {place + 1}"
-        if longest > PLACES:
+        if longest > MAX_NUMBERS_OF_TEXT:
             yield _taken([one[-1][1] if one else None for one in held], codes), f"last {what}"
         before = Counter(word for one in held for word in {word for word, _ in one if word})
-        for word, _ in before.most_common(BEFORE) if longest > 1 else ():
+        for word, _ in before.most_common(MAX_WORDS_BEFORE) if longest > 1 else ():
             behind = [next((value for one, value in entries if one == word), None) for entries in held]
             yield _taken(behind, codes), f"{what} behind {word!r}"
 
@@ -368,7 +371,7 @@ def _named(aim: Aim, texts: list[str]) -> Integers:
         aim.truth.levels.tolist()
     ):  # the commonest first, so the rarest of two namesakes stays
         words = tuple(_WORD.findall(str(level).casefold()))
-        if words and len("".join(words)) > 1 and len(words) <= LONGEST:
+        if words and len("".join(words)) > 1 and len(words) <= MAX_WORDS_OF_CATEGORY:
             place[words] = code
     longest = max(map(len, place), default=0)
     found = np.full(len(texts), -1, dtype=np.int64)

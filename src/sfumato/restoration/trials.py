@@ -13,22 +13,23 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc
 
 from sfumato.restoration.aims import Aim, Values
-from sfumato.restoration.evidence import Evidence, Lesson, Unseen, lesson_of, predicted
+from sfumato.restoration.evidence import Evidence, Lesson, UnseenCategories, lesson_of, predicted
 from sfumato.restoration.findings import Basis, Name, Reading, Restored
-from sfumato.restoration.guess import SEVERAL, Guess, exact_guess, unaware_guess
+from sfumato.restoration.guess import MIN_PROTECTED_VALUES, Guess, exact_guess, unaware_guess
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]
 
-ASKED = 20_000  # protected values of a variable that are tried; a random sample where there are more
-CHECKED = 2_000  # unprotected values on which a relation is checked
+MAX_TRIED_VALUES = 20_000  # protected values of a variable that are tried; a random sample where there are more
+MAX_CHECKED_VALUES = 2_000  # unprotected values on which a relation is checked
 SCREENED = (10_000, 1_000)  # records that teach, and values tried, when many columns are looked through
 FINALISTS = 3  # of these, tried on all
 
 DEPENDENCE = 2 / 3  # of what the guess leaves open other columns must give back: less is what users look for
-FINE = 0.1  # of the records at most are near one value of a number so fine that no mere association meets it
+# of the records at most are near one value of a number so fine that no mere association meets it
+MAX_NEIGHBOUR_SHARE = 0.1
 AS_OFTEN = 0.75  # of how often a relation holds for unprotected values it must hold for the protected ones
 NEARLY_ALWAYS = 0.9  # of the unprotected values a relation must hold for, to count where protected values are few
 FIRST, FURTHER = 0.8, 0.2  # of the chance of a false alarm: for the first comparison, and for the others in all
@@ -62,7 +63,7 @@ class Target:
     @cached_property
     def asked(self) -> Rows:
         """The rows whose values are tried."""
-        return self.sample.of(self.aim.cells, ASKED)
+        return self.sample.of(self.aim.cells, MAX_TRIED_VALUES)
 
     @cached_property
     def lesson(self) -> Lesson:
@@ -88,9 +89,9 @@ class Target:
         return len(self.aim.band) > SCREENED[0] or len(self.aim.cells) > SCREENED[1]
 
     @cached_property
-    def unseen(self) -> Unseen | None:
+    def unseen(self) -> UnseenCategories | None:
         """The protected values of which no record shows the category."""
-        return Unseen.of(self.aim)
+        return UnseenCategories.of(self.aim)
 
     @cached_property
     def guessed_exactly(self) -> Mask:
@@ -156,7 +157,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Way:
+class EvidenceRules:
     """How evidence is asked: whether records that share it count, how far off its neighbours are, who teaches."""
 
     ties: bool = True
@@ -165,17 +166,17 @@ class Way:
     own: bool = False  # the record's own published number counts as well
 
 
-USUAL = Way()
+USUAL = EvidenceRules()
 
 
-def tried(target: Target, evidence: Evidence, way: Way = USUAL) -> Trial:
+def tried(target: Target, evidence: Evidence, way: EvidenceRules = USUAL) -> Trial:
     """Try one piece of evidence on the protected values, and check it on unprotected ones."""
     lesson = published_lesson(target.aim, own=way.own) if way.published else target.lesson
     trial = _asked(target, evidence, way, lesson, target.asked)
-    unchanged = target.sample.of(target.unchanged, CHECKED)
+    unchanged = target.sample.of(target.unchanged, MAX_CHECKED_VALUES)
     if unchanged.size:
         trial = _elsewhere(trial, unchanged, _answers(target.aim, evidence, way, lesson, unchanged))
-    known = target.sample.of(_checked_on(target, evidence, way, lesson), CHECKED)
+    known = target.sample.of(_checked_on(target, evidence, way, lesson), MAX_CHECKED_VALUES)
     if not known.size:
         return trial
     if target.aim.taught:
@@ -190,7 +191,7 @@ def tried(target: Target, evidence: Evidence, way: Way = USUAL) -> Trial:
     return replace(trial, holds=float(right.mean()), checked=len(right), usual=usual)
 
 
-def _checked_on(target: Target, evidence: Evidence, way: Way, lesson: Lesson) -> Rows:
+def _checked_on(target: Target, evidence: Evidence, way: EvidenceRules, lesson: Lesson) -> Rows:
     """Return the unprotected rows on which a relation is checked: of one taken as known, of a recoding only."""
     if target.aim.taught:
         return np.setdiff1d(lesson.learners, target.aim.cells, assume_unique=True)
@@ -206,7 +207,7 @@ def published_lesson(aim: Aim, *, own: bool) -> Lesson:
     return Lesson(aim.told, np.flatnonzero(aim.told.present), nobody)
 
 
-def best_of(target: Target, evidence: Iterable[Evidence], way: Way = USUAL) -> Trial | None:
+def best_of(target: Target, evidence: Iterable[Evidence], way: EvidenceRules = USUAL) -> Trial | None:
     """Try many pieces of evidence, on a sample where the table is large, and return the best tried on all."""
     ranked = screened(target, evidence, way)
     if not ranked:
@@ -216,14 +217,14 @@ def best_of(target: Target, evidence: Iterable[Evidence], way: Way = USUAL) -> T
     return replace(best, tests=len(ranked))
 
 
-def screened(target: Target, evidence: Iterable[Evidence], way: Way = USUAL) -> list[tuple[Evidence, float]]:
+def screened(target: Target, evidence: Iterable[Evidence], way: EvidenceRules = USUAL) -> list[tuple[Evidence, float]]:
     """Return evidence with the share it restores, on a sample if the table is large; the best first."""
     part, rows = target.part(*SCREENED)
     found = [(one, share(part, one.part(rows), way)) for one in evidence]
     return sorted(found, key=lambda entry: (-entry[1], entry[0].shown))
 
 
-def share(target: Target, evidence: Evidence, way: Way = USUAL) -> float:
+def share(target: Target, evidence: Evidence, way: EvidenceRules = USUAL) -> float:
     """Return the share that a piece of evidence restores."""
     return _asked(target, evidence, way, target.lesson, target.aim.cells).share
 
@@ -232,7 +233,7 @@ def read_off(target: Target, answers: NDArray[Any], shown: str, *, parts: tuple[
     """Take answers as they stand, one for each record of the file: a sum of other columns, another release's value."""
     evidence = Evidence((shown,), np.zeros(len(answers), dtype=np.int64), ordered=False, parts=parts)
     trial = _judged(target, evidence, target.asked, answers[target.asked], from_file=target.aim.taught)
-    unchanged = target.sample.of(target.unchanged, CHECKED)
+    unchanged = target.sample.of(target.unchanged, MAX_CHECKED_VALUES)
     return _elsewhere(trial, unchanged, answers[unchanged])
 
 
@@ -245,7 +246,7 @@ def _elsewhere(trial: Trial, rows: Rows, found: NDArray[Any]) -> Trial:
     return replace(trial, unchanged=rows, elsewhere=np.where(answered, aim.right(rows, found)[0], likely[rows]))
 
 
-def _asked(target: Target, evidence: Evidence, way: Way, lesson: Lesson, rows: Rows) -> Trial:
+def _asked(target: Target, evidence: Evidence, way: EvidenceRules, lesson: Lesson, rows: Rows) -> Trial:
     found = _answers(target.aim, evidence, way, lesson, rows)
     by_code = _by_code(target, evidence, way)
     if by_code is not None:
@@ -253,7 +254,7 @@ def _asked(target: Target, evidence: Evidence, way: Way, lesson: Lesson, rows: R
     return _judged(target, evidence, rows, found, from_file=target.aim.taught or way.published)
 
 
-def _by_code(target: Target, evidence: Evidence, way: Way) -> Mask | None:
+def _by_code(target: Target, evidence: Evidence, way: EvidenceRules) -> Mask | None:
     """Tell which values a code of their own tells that no record shows any more."""
     return None if target.unseen is None or way.published else target.unseen.told(evidence)
 
@@ -274,7 +275,7 @@ def _judged(target: Target, evidence: Evidence, rows: Rows, found: NDArray[Any],
     )
 
 
-def _answers(aim: Aim, evidence: Evidence, way: Way, lesson: Lesson, rows: Rows) -> NDArray[Any]:
+def _answers(aim: Aim, evidence: Evidence, way: EvidenceRules, lesson: Lesson, rows: Rows) -> NDArray[Any]:
     known = not aim.taught and not way.published
     apart = way.apart if known else 0
     return predicted(aim, evidence, lesson, rows, banded=known, ties=way.ties, apart=apart)
@@ -347,7 +348,7 @@ def _with_the_file_alone(trial: Trial) -> _Compared | None:
         missed += unchanged * (1 - float(target.unaware[trial.unchanged].mean()))
     judged = cells + unchanged
     independent = _independent(trial, np.concatenate([trial.rows, trial.unchanged]))
-    least = target.guess.chance if independent < SEVERAL else 0.0
+    least = target.guess.chance if independent < MIN_PROTECTED_VALUES else 0.0
     luck = _luck(1 - wrong / judged, independent, max(1 - missed / judged, least))
     return _Compared(max(1 - wrong / cells, 0.0), max(1 - missed / cells, 0.0), luck)
 
@@ -359,7 +360,7 @@ def _exactly(trial: Trial) -> _Compared:
     restored, guess = float(trial.exact.mean()), float(guessed.mean())
     independent = _independent(trial, trial.rows)
     least = guess
-    if independent < SEVERAL:
+    if independent < MIN_PROTECTED_VALUES:
         codes = target.aim.truth.codes
         least = max(guess, float(np.bincount(codes[codes >= 0]).max() / np.count_nonzero(codes >= 0)))
     return _Compared(restored, guess, _luck(restored, independent, least))
@@ -371,7 +372,7 @@ def _only_associated(name: Name, trial: Trial) -> bool:
     Of the values that they speak of they give back less than two thirds of what the guess leaves open. A number so fine
     that few records are near any value is met by no mere association, except by a sum of parts that were changed.
     """
-    fine = trial.target.aim.number and trial.target.guess.chance <= FINE and name != "sums"
+    fine = trial.target.aim.number and trial.target.guess.chance <= MAX_NEIGHBOUR_SHARE and name != "sums"
     if name not in ("columns", "combinations", "sums", "text") or fine or not trial.answered.any():
         return False
     restored = float(trial.right[trial.answered].mean())

@@ -16,7 +16,7 @@ from sfumato.kernels.groups import classes, first_records
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
-from sfumato.risk.compared_variables import MISSING_KEYS, Banded, ComparedKeys, Notes
+from sfumato.risk.compared_variables import MISSING_KEYS, BandedVariable, ComparedKeys, Notes
 
 # Replicated uniques: whether someone who is alone in the original is alone in the protected table as well
 
@@ -115,7 +115,7 @@ class TargetCells:
 
     @classmethod
     def _of(cls, pair: Pair, keys: ComparedKeys, name: str, bands: int) -> "TargetCells":
-        known = Banded.between(pair, name, bands)
+        known = BandedVariable.between(pair, name, bands)
         key = np.concatenate([keys.original, keys.protected])
         target = np.concatenate([known.original, known.protected])
         cell_of, sizes = classes(np.column_stack([key, target]))
@@ -236,7 +236,7 @@ class Attribution(Measure):
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         keys = ComparedKeys.of(pair, self.variables)
         targets, notes = self._targets(pair, keys)
-        found: dict[str, Attributed] = {}
+        found: dict[str, AttributionResult] = {}
         for name in targets:
             seen = pair.footing(name)
             if not seen.comparable:
@@ -289,12 +289,12 @@ class Attribution(Measure):
         return tuple(name for name in named if name not in gone), notes
 
     @abstractmethod
-    def _attributed(self, cells: TargetCells) -> "Attributed":
+    def _attributed(self, cells: TargetCells) -> "AttributionResult":
         """Return the value, its parts, and what is said of each cell."""
 
 
 @dataclass(frozen=True, eq=False)
-class Attributed:
+class AttributionResult:
     """The value of one target, its parts, and how far each original record is disclosed."""
 
     value: float
@@ -348,7 +348,7 @@ class DiSCO(Attribution):
     targets: tuple[str, ...] | None = None
     classes: int = 10
 
-    def _attributed(self, cells: TargetCells) -> Attributed:
+    def _attributed(self, cells: TargetCells) -> AttributionResult:
         there = cells.found > 0
         certain = there & (cells.greatest == cells.found)
         right = cells.told & there & (cells.protecteds == cells.found)
@@ -361,7 +361,7 @@ class DiSCO(Attribution):
             "keys found": cells.share(there),
             "most frequent value": cells.most_frequent,
         }
-        return Attributed(cells.share(right), parts, right[cells.cell_of].astype(np.float64))
+        return AttributionResult(cells.share(right), parts, right[cells.cell_of].astype(np.float64))
 
 
 @catalogued(
@@ -417,7 +417,7 @@ class TCAP(Attribution):
         super().__post_init__()
         parameters.share(self, "tau")
 
-    def _attributed(self, cells: TargetCells) -> Attributed:
+    def _attributed(self, cells: TargetCells) -> AttributionResult:
         found, own = np.maximum(cells.found, 1), np.maximum(cells.own, 1)
         claimed = (cells.found > 0) & (cells.greatest / found >= self.tau * (1 - 1e-12))
         right = cells.told & claimed & cells.mode
@@ -433,7 +433,7 @@ class TCAP(Attribution):
             "most frequent value": cells.most_frequent,
         }
         by_cell = np.where(right, 1 / np.maximum(cells.modes, 1), 0.0)
-        return Attributed(float(value), parts, by_cell[cells.cell_of])
+        return AttributionResult(float(value), parts, by_cell[cells.cell_of])
 
 
 # Correct attribution probability: how often a record drawn by the keys shows the true target
@@ -492,7 +492,7 @@ class DCAP(Attribution):
         super().__post_init__()
         parameters.one_of(self, "unmatched", get_args(Unmatched))
 
-    def _attributed(self, cells: TargetCells) -> Attributed:
+    def _attributed(self, cells: TargetCells) -> AttributionResult:
         found, own = np.maximum(cells.found, 1), np.maximum(cells.own, 1)
         right = np.where(cells.told, cells.protecteds / found, 0.0)
         there = cells.found > 0
@@ -507,4 +507,4 @@ class DCAP(Attribution):
         }
         by_cell = right if self.unmatched == "zero" else np.where(there, right, np.nan)
         value = cells.mean(right) / counted if counted > 0 else 0.0
-        return Attributed(value, parts, by_cell[cells.cell_of])
+        return AttributionResult(value, parts, by_cell[cells.cell_of])

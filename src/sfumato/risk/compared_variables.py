@@ -80,10 +80,10 @@ def _first(codes: Codes) -> list[tuple[int, int]]:
 
 # What an intruder is assumed to know: nested sets of variables, one more with every step
 
-Known = int | tuple[str, ...] | tuple[tuple[str, ...], ...]
+KnownVariables = int | tuple[str, ...] | tuple[tuple[str, ...], ...]
 
 
-def check_known(owner: Measure, known: object) -> Known:
+def check_known(owner: Measure, known: object) -> KnownVariables:
     """Require a number of variables, a list of names (known one after the other), or a list of such lists."""
     if isinstance(known, Integral) and not isinstance(known, bool) and int(known) >= 1:
         return int(known)
@@ -102,7 +102,9 @@ def check_known(owner: Measure, known: object) -> Known:
     )
 
 
-def known_sets(measure: Measure, known: Known, schema: Schema, shared: tuple[str, ...]) -> list[tuple[str, ...]]:
+def known_sets(
+    measure: Measure, known: KnownVariables, schema: Schema, shared: tuple[str, ...]
+) -> list[tuple[str, ...]]:
     """Spell out the sets of variables an intruder knows.
 
     A number stands for the first 1, 2, ... of the variables chosen: those the measure was told, else the keys of the
@@ -138,7 +140,7 @@ def _was(names: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Banded:
+class BandedVariable:
     """A variable of two tables as codes that mean the same, numbers in quantile bands of the first; -1 is missing.
 
     ``cuts`` are the inner cuts of the bands; a number that is a cut belongs to the band above it.
@@ -149,10 +151,10 @@ class Banded:
     cuts: Floats
 
     @classmethod
-    def of(cls, kind: Kind, original: NDArray[Any], protected: NDArray[Any], bands: int) -> "Banded":
+    def of(cls, kind: Kind, original: NDArray[Any], protected: NDArray[Any], bands: int) -> "BandedVariable":
         """Put the numbers of two tables into bands; categories stay as they are.
 
-        >>> found = Banded.of("numeric", np.array([1.0, 2, 3, 4, 5, 6]), np.array([0.0, 4.0, np.nan]), 2)
+        >>> found = BandedVariable.of("numeric", np.array([1.0, 2, 3, 4, 5, 6]), np.array([0.0, 4.0, np.nan]), 2)
         >>> found.cuts, found.protected
         (array([3.5]), array([ 0,  1, -1], dtype=int32))
         """
@@ -162,16 +164,16 @@ class Banded:
         return cls(_codes(original, cuts), _codes(protected, cuts), cuts)
 
     @classmethod
-    def between(cls, pair: Pair, name: str, bands: int) -> "Banded":
+    def between(cls, pair: Pair, name: str, bands: int) -> "BandedVariable":
         """Put a variable of both tables into bands of the original, the original's values recoded as the protected's.
 
         The bands are kept with the pair, and those of an original that was not recoded with the original.
         """
-        found: Banded = pair.keep(("bands", name, bands), lambda: cls._between(pair, name, bands))
+        found: BandedVariable = pair.keep(("bands", name, bands), lambda: cls._between(pair, name, bands))
         return found
 
     @classmethod
-    def _between(cls, pair: Pair, name: str, bands: int) -> "Banded":
+    def _between(cls, pair: Pair, name: str, bands: int) -> "BandedVariable":
         seen = pair.footing(name)
         if not seen.quantitative or seen.recoded:
             return cls.of(seen.kind, seen.original, seen.protected, bands)

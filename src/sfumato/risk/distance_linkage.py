@@ -24,11 +24,11 @@ from sfumato.pair.sample import SIZE, Sample, taken
 from sfumato.pair.statistics import Moments, Sums, merged
 from sfumato.pair.terms import Terms
 from sfumato.registry import catalogued
-from sfumato.risk.compared_variables import Known, check_known, compared, known_sets
+from sfumato.risk.compared_variables import KnownVariables, check_known, compared, known_sets
 from sfumato.risk.points import (
     Ends,
     Places,
-    Sought,
+    SoughtRecords,
     Space,
     linked,
     own_is_nearest,
@@ -83,7 +83,7 @@ class EuclideanSearch:
 
     names: tuple[str, ...]
     scale: Scale
-    sets: tuple[tuple[list[int], Space, Sought], ...]
+    sets: tuple[tuple[list[int], Space, SoughtRecords], ...]
 
     def __call__(self, part: Microdata) -> Sums:
         """Count, of each set and record, the records of the part that are nearer than the own, and as near."""
@@ -96,7 +96,7 @@ class GowerSearch:
     """Looks for records in a part by several sets of variables of all kinds; it goes to other processes."""
 
     columns: tuple[tuple[Callable[[Any], NDArray[Any]], Places], ...]  # what reads a variable of a part, and places it
-    sets: tuple[tuple[list[int], Sought], ...]
+    sets: tuple[tuple[list[int], SoughtRecords], ...]
 
     def __call__(self, part: Any) -> Sums:
         """Count, of each set and record, the records of the part that are nearer than the own, and as near."""
@@ -139,7 +139,9 @@ def euclidean_links(
     for chosen in sets:
         space = Space.between(_of(ends[here], chosen), _of(ends[there], chosen))
         own_points = space.placed(scores[there][:, chosen])
-        searched.append((chosen, space, Sought.euclidean(space.placed(scores[here][:, chosen]), own_points, space)))
+        searched.append(
+            (chosen, space, SoughtRecords.euclidean(space.placed(scores[here][:, chosen]), own_points, space))
+        )
     counts = halves[there][0].total(EuclideanSearch(names, scales[there], tuple(searched)))
     return _links(counts, len(sets), share=share)
 
@@ -159,7 +161,7 @@ def gower_links(
         for side in ("original", "protected")
     )
     here, there = (after, before) if back else (before, after)
-    searched = tuple((chosen, Sought.gower(here[:, chosen], there[:, chosen])) for chosen in sets)
+    searched = tuple((chosen, SoughtRecords.gower(here[:, chosen], there[:, chosen])) for chosen in sets)
     if not back:
         columns = tuple((Terms.of(pair, name), places[name]) for name in names)
         return _links(pair.protected.total(GowerSearch(columns, searched)), len(sets), share=share)
@@ -237,7 +239,7 @@ def _spread(partner: Partners, ours: Partners, theirs: Partners) -> Floats:
 
 # the measure
 
-MOST_PAIRED = 5_000  # records that are paired one to one: their distances to each other must fit in memory
+MAX_PAIRED = 5_000  # records that are paired one to one: their distances to each other must fit in memory
 
 
 ABOUT = MeasureAbout(
@@ -318,7 +320,7 @@ class DistanceLinkage(Measure):
     ``sample`` holds for a table in memory, too.
     """
 
-    known: Known = 7
+    known: KnownVariables = 7
     direction: Literal["original to protected", "protected to original"] = "original to protected"
     standardise: Literal["own", "original"] = "own"
     ties: Literal["share", "linked"] = "share"
@@ -432,9 +434,9 @@ class DistanceLinkage(Measure):
     ) -> Measurement:
         from scipy.spatial.distance import cdist
 
-        if len(before) > MOST_PAIRED:
+        if len(before) > MAX_PAIRED:
             raise NotApplicable(
-                f"{len(before):,} records cannot be paired one to one, {MOST_PAIRED:,} is the most; measure a sample, "
+                f"{len(before):,} records cannot be paired one to one, {MAX_PAIRED:,} is the most; measure a sample, "
                 "or take links='each'"
             )
         found: list[OwnLinks] = []

@@ -28,7 +28,7 @@ Integers = NDArray[np.int64]
 ByClass = dict[str, Floats]  # two figures per class, by confidential variable
 Notes = tuple[str, ...]
 MISSING = f"{MISSING_KEYS}; a missing confidential value is left out of its class, and a class with none tells nothing"
-MOST_ENTRIES = 4_000_000  # of classes and values at a time
+MAX_ENTRIES = 4_000_000  # of classes and values at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ def profiles(keys: Keys, name: str) -> Iterator[tuple[int, int, Profile]]:
     low = 0
     while low < cells:
         done = entries[low - 1] if low else 0
-        high = max(low + 1, int(np.searchsorted(entries, done + MOST_ENTRIES, "right")))
+        high = max(low + 1, int(np.searchsorted(entries, done + MAX_ENTRIES, "right")))
         part = slice(ends[low - 1] if low else 0, ends[high - 1])
         entry = spans(start[part], length[part])
         joined = Crosstab.of(np.repeat(one[part], length[part]) - low, value[entry], count[entry])

@@ -12,7 +12,7 @@ from sfumato.errors import NotApplicable
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.risk.attack_and_control import ALL, EXCESS, GUIDANCE, MISSING, Outcome, Question, excess
-from sfumato.risk.compared_variables import Banded
+from sfumato.risk.compared_variables import BandedVariable
 from sfumato.risk.nearest_links import Bridge, inferred, inferred_by_others
 
 
@@ -68,7 +68,7 @@ class Inference(Question):
     def _attacked(self, pair: Pair, columns: dict[str, Recoding], rng: np.random.Generator) -> Outcome:
         outcomes, gains = {}, {}
         for target, known in self._attacks(pair.original.schema, tuple(columns)).items():
-            values = Banded.between(pair, target, self.classes)
+            values = BandedVariable.between(pair, target, self.classes)
             bridge = Bridge.between(pair, known)
             attack = inferred(bridge, values.original, values.protected)
             control = float(inferred_by_others(bridge, values.original).mean())

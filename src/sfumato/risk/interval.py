@@ -95,7 +95,7 @@ def _told(pooled: SortedColumn, upto: NumbersOnDisk, side: int) -> Iterator[tupl
 # the measures
 
 Floats = NDArray[np.float64]
-Told = Callable[[Microdata, Microdata], Iterator[NDArray[np.bool_]]]
+RecordFlags = Callable[[Microdata, Microdata], Iterator[NDArray[np.bool_]]]
 PERCENTS = tuple(float(p) for p in range(1, 11))
 MISSING = "a value missing in either table is left out (it is neither inside nor outside) and counted"
 
@@ -175,7 +175,7 @@ class IntervalDisclosure(Measure):
         return pair.total(of)
 
     @abstractmethod
-    def _intervals(self, pair: Pair, names: tuple[str, ...], name: str) -> Told:
+    def _intervals(self, pair: Pair, names: tuple[str, ...], name: str) -> RecordFlags:
         """Return what tells of a part, size by size, which original values lie inside; a missing one does not."""
 
 
@@ -258,7 +258,7 @@ class RankInterval(IntervalDisclosure):
         inside = (present & (down <= lower) & (up <= upper) for lower, upper in zip(below, above, strict=True))
         return Inside.of(inside, present)
 
-    def _intervals(self, pair: Pair, names: tuple[str, ...], name: str) -> Told:
+    def _intervals(self, pair: Pair, names: tuple[str, ...], name: str) -> RecordFlags:
         ours, theirs = pair.original.values(name), pair.protected.values(name)
         n = theirs.present
         below, above = self._widths(n)
@@ -311,7 +311,7 @@ class SpreadInterval(IntervalDisclosure):
 
     percents: tuple[float, ...] = PERCENTS
 
-    def _intervals(self, pair: Pair, names: tuple[str, ...], name: str) -> Told:
+    def _intervals(self, pair: Pair, names: tuple[str, ...], name: str) -> RecordFlags:
         deviation = pair.protected.moments(names).spread[names.index(name)]
         halves = [p / 100 * deviation / 2 for p in self.percents]
 

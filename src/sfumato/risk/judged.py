@@ -32,8 +32,8 @@ SIDES = ("original", "protected")
 ALIKE, NEAREST, TRUE_ALIKE, GOWER = "alike", "nearest", "nearest of those alike in true numbers", "Gower's nearest"
 ALL_ALIKE = "all members alike"
 BY_METHOD = "by who knows the method"
-FEWEST_CHANGED = "fewest changed keys"
-MOST_CHANGED = 5  # keys that may differ at a time: records alike in each of their 32 sets are counted
+MIN_CHANGED = "fewest changed keys"
+MAX_CHANGED = 5  # keys that may differ at a time: records alike in each of their 32 sets are counted
 IN_GROUPS = "all members alike, among records that share what households share"
 GROUPS_ALIKE = "all members alike and nobody else who shares what they share"
 NEAREST_HOME = "nearest household, all members"
@@ -119,7 +119,7 @@ def _figures(chances: Floats, limit: float | None) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class JudgedScenario:
     """A scenario with the chances of records, or households, under its best attack."""
 
     scenario: Scenario
@@ -148,7 +148,7 @@ class Judged:
         notes = () if self.estimate is None else self.estimate.all_notes
         return tuple(f"{self.scenario.name}: {note}" for note in notes)
 
-    def or_with_others(self, told: "Sequence[Judged]") -> "Judged":
+    def or_with_others(self, told: "Sequence[JudgedScenario]") -> "JudgedScenario":
         """Return the larger of this and of the same intruder with what the rest of the file tells."""
         if not told:
             return self
@@ -180,7 +180,7 @@ class Judged:
         """The largest chance of a record looked at, whatever attack is made."""
         return max(chances.largest for _, chances in self.tried)
 
-    def at(self, above: float | None) -> "Judged":
+    def at(self, above: float | None) -> "JudgedScenario":
         """Return what came of it by the attack that decides: of single records the one with which most exceed a limit.
 
         A bound on single records holds for whatever attack is made on them.
@@ -232,7 +232,7 @@ class Judged:
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class IntruderKnowledge:
     """What the intruder of a scenario knows, on the footing of the protected table."""
 
     pair: Pair
@@ -242,7 +242,7 @@ class Known:
     derived: Mapping[str, Recoding] = field(default_factory=dict)  # numbers that follow from others, such as sums
 
     @classmethod
-    def of(cls, pair: Pair, scenario: Scenario) -> "Known":
+    def of(cls, pair: Pair, scenario: Scenario) -> "IntruderKnowledge":
         """Find the keys that tell something."""
         return cls(pair, scenario, *_comparable(pair, scenario))
 
@@ -286,14 +286,14 @@ class Known:
         """Name the attacks that the keys allow."""
         some_true = bool(self.untrue) and len(self.untrue) < len(self.numbers)
         allowed = {ALIKE: True, NEAREST: bool(self.numbers), TRUE_ALIKE: some_true, GOWER: bool(self.keys)}
-        allowed[FEWEST_CHANGED] = not self.perturbed.isdisjoint(self.true)
+        allowed[MIN_CHANGED] = not self.perturbed.isdisjoint(self.true)
         return tuple(attack for attack, fits in allowed.items() if fits)
 
     def changed(self, before: Codes, after: Codes) -> list[int]:
         """Number the columns, of codes by ``true``, that were perturbed; the most changed if they are many."""
         places = [place for place, name in enumerate(self.true) if name in self.perturbed]
         differ = {place: int((before[:, place] != after[:, place]).sum()) for place in places}
-        return sorted(sorted(places, key=lambda place: -differ[place])[:MOST_CHANGED])
+        return sorted(sorted(places, key=lambda place: -differ[place])[:MAX_CHANGED])
 
     @property
     def methods(self) -> list[str]:
@@ -327,7 +327,7 @@ class Known:
         return max(tried, key=lambda chance: float(chance.mean()))
 
     @cached_property
-    def counted(self) -> "Known | None":
+    def counted(self) -> "IntruderKnowledge | None":
         """The keys that he knows exactly, if records can be counted by them; None where counting says nothing."""
         names = tuple(name for name in self.keys if name in self.scenario.exact)
         if self.perturbed & set(names) or not countable(self.pair.protected, names):
@@ -355,12 +355,12 @@ class Families:
     sizes: tuple[str, ...] = ()  # the columns that say how many members a household has
 
 
-def judge(pair: Pair, scenario: Scenario, homes: Families | None, model: PopulationModel) -> Judged:
+def judge(pair: Pair, scenario: Scenario, homes: Families | None, model: PopulationModel) -> JudgedScenario:
     """Try the attacks that the keys of a scenario allow, and keep the best; on households where there are any.
 
     The same attacks are tried with what the rest of the file tells of the keys.
     """
-    known = Known.of(pair, scenario)
+    known = IntruderKnowledge.of(pair, scenario)
     everything = scenario.name == EVERYTHING
     chances, said = likeliest(known, learns_all=everything)
     found = _judged(replace(known, notes=(*known.notes, *said)), homes, model, chances)
@@ -370,8 +370,11 @@ def judge(pair: Pair, scenario: Scenario, homes: Families | None, model: Populat
 
 
 def _judged(
-    known: Known, homes: Families | None, model: PopulationModel, further: Mapping[str, Floats] | None = None
-) -> Judged:
+    known: IntruderKnowledge,
+    homes: Families | None,
+    model: PopulationModel,
+    further: Mapping[str, Floats] | None = None,
+) -> JudgedScenario:
     """Try the attacks of an intruder, and ``further`` ones whose chances are known already."""
     pair, scenario = known.pair, known.scenario
     seen, records, attacks = known.seen, len(pair.original), known.attacks()
@@ -383,14 +386,14 @@ def _judged(
         chances[TRUE_ALIKE] = nearest(*codes, *scores_of(seen, known.untrue))
     if GOWER in attacks:
         chances[GOWER] = own_is_nearest_mixed(*known.places(), share=True)[0]
-    if FEWEST_CHANGED in attacks:
-        chances[FEWEST_CHANGED] = fewest_changed(*codes, known.changed(*codes))
+    if MIN_CHANGED in attacks:
+        chances[MIN_CHANGED] = fewest_changed(*codes, known.changed(*codes))
     if known.methods:
         chances[BY_METHOD] = known.by_method()
     chances |= further or {}
     weights, said = population_weights(pair)
     notes = known.notes if scenario.knows_membership else (*known.notes, f"{scenario.name}: {said}")
-    knowing = {attack: Found(chance) for attack, chance in chances.items()}
+    knowing = {attack: AttackChances(chance) for attack, chance in chances.items()}
     register = None if weights is None else WithRegister(pair, model, weights)
     searching = {} if register is None else _among_population(register, known, codes, chances)
     together: dict[str, float] = {}
@@ -400,10 +403,10 @@ def _judged(
         if NUMBERED in whole:  # no attack on this file, but what one would find if it numbered households
             numbered, behind = whole.pop(NUMBERED), lowered.pop(NUMBERED).chances
             together = {NUMBERED: float((numbered if scenario.knows_membership else behind).mean())}
-        knowing = {name: Found(chance) for name, chance in whole.items()} | _by_one_member(knowing, homes.unit)
+        knowing = {name: AttackChances(chance) for name, chance in whole.items()} | _by_one_member(knowing, homes.unit)
         searching = {} if register is None else lowered | _by_one_member(searching, homes.unit)
     attack, found = best_of(knowing)
-    other, estimate, mine, theirs = None, None, knowing, dict[str, Found]()
+    other, estimate, mine, theirs = None, None, knowing, dict[str, AttackChances]()
     if searching:
         # by weights of each record it is the best in the file, because only those alike have weights of their own
         best = (attack, searching[attack]) if model == "Benedetti-Franconi" else best_of(searching)
@@ -415,7 +418,7 @@ def _judged(
     chosen = Chances(found.chances)
     lesser = surer(chosen, [(name, Chances(one.chances)) for name, one in mine.items() if name != attack])
     further_others = [(name, Chances(one.chances)) for name, one in theirs.items()]
-    return Judged(
+    return JudgedScenario(
         scenario,
         attack,
         chosen,
@@ -430,41 +433,43 @@ def _judged(
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class AttackChances:
     """The chance of each record, or household, under an attack, and the estimate of the population that it rests on."""
 
     chances: Floats
     estimate: Matches | None = None
 
 
-def best_of(found: Mapping[str, Found]) -> tuple[str, Found]:
+def best_of(found: Mapping[str, AttackChances]) -> tuple[str, AttackChances]:
     """Return the attack with the largest mean, by name, and what it finds; the first of those that tie."""
     return max(found.items(), key=lambda entry: float(entry[1].chances.mean()))
 
 
 def _among_population(
-    register: WithRegister, known: Known, codes: tuple[Codes, Codes], chances: Mapping[str, Floats]
-) -> dict[str, Found]:
+    register: WithRegister, known: IntruderKnowledge, codes: tuple[Codes, Codes], chances: Mapping[str, Floats]
+) -> dict[str, AttackChances]:
     """Return what the attacks on records find where the whole population may be meant."""
     found = {}
     for attack, chance in chances.items():
         if attack == ALIKE:
             names, units = tuple(known.true), lambda: alike(*codes, register.weights)[2]
-            found[attack] = Found(*register.lowered(chance, names, register.weights, units))
+            found[attack] = AttackChances(*register.lowered(chance, names, register.weights, units))
         else:
-            found[attack] = Found(*register.lowered(chance, known.keys, register.weights))
+            found[attack] = AttackChances(*register.lowered(chance, known.keys, register.weights))
     return found
 
 
-def _of_population(register: WithRegister | None, known: Known, chance: Floats, unit: Integers) -> Found:
+def _of_population(
+    register: WithRegister | None, known: IntruderKnowledge, chance: Floats, unit: Integers
+) -> AttackChances:
     """Return the chances of households found by all members where the whole population may be meant."""
     if register is None:
-        return Found(chance)
-    return Found(*register.of_households(chance, _mean_of(register.weights, unit), tuple(known.true)))
+        return AttackChances(chance)
+    return AttackChances(*register.of_households(chance, _mean_of(register.weights, unit), tuple(known.true)))
 
 
 def _by_all_members(
-    pair: Pair, known: Known, codes: tuple[Codes, Codes], homes: Families, *, perturbed: bool
+    pair: Pair, known: IntruderKnowledge, codes: tuple[Codes, Codes], homes: Families, *, perturbed: bool
 ) -> dict[str, Floats]:
     """Return the chance of each household by attacks that use all members together.
 
@@ -482,15 +487,17 @@ def _by_all_members(
     return chances
 
 
-def _by_one_member(by_record: Mapping[str, Found], unit: Integers) -> dict[str, Found]:
+def _by_one_member(by_record: Mapping[str, AttackChances], unit: Integers) -> dict[str, AttackChances]:
     """Return the chance of each household by attacks on one of its members."""
     return {
-        f"{attack}, one member": Found(_mean_of(found.chances, unit), found.estimate)
+        f"{attack}, one member": AttackChances(_mean_of(found.chances, unit), found.estimate)
         for attack, found in by_record.items()
     }
 
 
-def _with_sizes(pair: Pair, known: Known, codes: tuple[Codes, Codes], sizes: tuple[str, ...]) -> tuple[Codes, Codes]:
+def _with_sizes(
+    pair: Pair, known: IntruderKnowledge, codes: tuple[Codes, Codes], sizes: tuple[str, ...]
+) -> tuple[Codes, Codes]:
     """Return the keys with the size of the household: who knows all members knows how many they are."""
     names = [name for name in sizes if name in pair.protected.schema and name not in known.keys]
     seen = {name: pair.footing(name) for name in names if not perturbed_key(pair, name)}

@@ -29,15 +29,15 @@ from sfumato.risk.compared_variables import codes_among
 from sfumato.risk.individual import household_chances
 from sfumato.risk.judged import (
     ALIKE,
-    FEWEST_CHANGED,
     GOWER,
+    MIN_CHANGED,
     NEAREST,
     TRUE_ALIKE,
     Chances,
-    Judged,
-    Known,
+    IntruderKnowledge,
+    JudgedScenario,
 )
-from sfumato.risk.points import Ends, Places, Sought, Space, linked
+from sfumato.risk.points import Ends, Places, SoughtRecords, Space, linked
 from sfumato.risk.population import Matches, PopulationModel, WithRegister, population_weights
 from sfumato.risk.told_by_others import with_functions
 
@@ -95,7 +95,7 @@ class Attack(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Alike(Attack):
+class AlikeAttack(Attack):
     """Any of the records that agree in every key."""
 
     coder: Coder
@@ -103,7 +103,7 @@ class Alike(Attack):
     own: Codes
 
     @classmethod
-    def of(cls, before: Columns, after: Columns, names: Sequence[str]) -> "Alike":
+    def of(cls, before: Columns, after: Columns, names: Sequence[str]) -> "AlikeAttack":
         """Look for records by these keys."""
         coder = Coder.of(before, names)
         return cls(coder, coder(before), coder(after))
@@ -126,7 +126,7 @@ class Alike(Attack):
 
 
 @dataclass(frozen=True, eq=False)
-class FewestChanged(Alike):
+class FewestChanged(AlikeAttack):
     """The records that differ in the fewest of the keys that were changed, and agree in all others."""
 
     changed: tuple[int, ...] = ()
@@ -143,7 +143,7 @@ class FewestChanged(Alike):
 
 
 @dataclass(frozen=True, eq=False)
-class Nearest(Attack):
+class NearestAttack(Attack):
     """The nearest in some numbers, of the records that agree in other keys."""
 
     coder: Coder
@@ -162,7 +162,7 @@ class Nearest(Attack):
         numbers: Sequence[str],
         scale: tuple[Floats, Floats],
         space: Space,
-    ) -> "Nearest":
+    ) -> "NearestAttack":
         """Look for records by these keys; ``scale`` has the means and standard deviations of the original."""
         coder = Coder.of(before, agreeing)
         here, own = (
@@ -185,17 +185,17 @@ class Nearest(Attack):
 
 
 @dataclass(frozen=True, eq=False)
-class Gower(Attack):
+class GowerAttack(Attack):
     """The nearest over all keys in Gower's distance."""
 
     places: tuple[tuple[str, Places], ...]
-    sought: Sought
+    sought: SoughtRecords
 
     @classmethod
-    def of(cls, before: Columns, after: Columns, places: Mapping[str, Places]) -> "Gower":
+    def of(cls, before: Columns, after: Columns, places: Mapping[str, Places]) -> "GowerAttack":
         """Look for records by these keys."""
         here, own = (np.column_stack([place(side[name]) for name, place in places.items()]) for side in (before, after))
-        return cls(tuple(places.items()), Sought.gower(here, own))
+        return cls(tuple(places.items()), SoughtRecords.gower(here, own))
 
     def counted(self, columns: Columns, weights: Floats | None) -> dict[str, NDArray[Any]]:
         """Count the records nearer than the own, and those as near."""
@@ -249,10 +249,10 @@ def counts_of(found: Sums, attack: str) -> dict[str, NDArray[Any]]:
 Integers = NDArray[np.int64]
 
 CHUNK = 500_000  # records of whole columns that are looked at together
-MOST_CELLS = 4_000_000  # combinations of the keys of both tables that are counted for all records
-MOST_VALUES = 1_000_000  # different values of a number up to which it is counted so
-MOST_KINDS = 20_000  # combinations of keys up to which one record of each is looked for, in place of a sample
-MOST_MEMBERS = 20  # times as many records as were drawn may live with them
+MAX_CELLS = 4_000_000  # combinations of the keys of both tables that are counted for all records
+MAX_VALUES = 1_000_000  # different values of a number up to which it is counted so
+MAX_KINDS = 20_000  # combinations of keys up to which one record of each is looked for, in place of a sample
+MAX_MEMBERS = 20  # times as many records as were drawn may live with them
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,16 +335,16 @@ def _decoded(codes: NDArray[np.int32], values: Floats | None) -> NDArray[Any]:
 
 def judge_in_parts(
     pair: Pair, scenario: Scenario, sample: Sample, homes: Half | None, model: PopulationModel
-) -> Judged:
+) -> JudgedScenario:
     """Try the attacks that the keys of a scenario allow, and keep the best; with functions of the keys as keys too."""
-    known = Known.of(pair, scenario)
+    known = IntruderKnowledge.of(pair, scenario)
     found, wider = _judged(known, sample, homes, model), with_functions(known)
     if wider is None:
         return found
     return found.or_with_others([_judged(wider, sample, homes, model)])
 
 
-def _judged(known: Known, sample: Sample, homes: Half | None, model: PopulationModel) -> Judged:
+def _judged(known: IntruderKnowledge, sample: Sample, homes: Half | None, model: PopulationModel) -> JudgedScenario:
     """Try the attacks of an intruder."""
     pair, scenario = known.pair, known.scenario
     weights, said = population_weights(pair)
@@ -352,14 +352,14 @@ def _judged(known: Known, sample: Sample, homes: Half | None, model: PopulationM
     if known.methods:
         notes = (*notes, f"{scenario.name}: of a sample the attack of who knows the method is not tried")
     cells = None if sample.whole else _cells(known, weights)
-    every = cells is not None and not known.untrue and len(cells.found) <= MOST_KINDS
+    every = cells is not None and not known.untrue and len(cells.found) <= MAX_KINDS
     each = every and (weights is None or scenario.knows_membership)
     looked = cells.looked_for() if each and homes is None and cells is not None else _drawn(known, sample, homes)
     search = Search(
         tuple(Terms.of(pair, name) for name in known.keys), _attacks(known, looked), weighted=weights is not None
     )
     found = _through(pair, search, weighted=weights is not None)
-    knowing = _Tried(search.chances(found), None if cells is None or looked.sample is None else cells.alike()[0])
+    knowing = _AttackResult(search.chances(found), None if cells is None or looked.sample is None else cells.alike()[0])
     searching = None
     if weights is not None:
         register = WithRegister(pair, model, np.asarray(weights), sampled=True)
@@ -379,7 +379,7 @@ def _judged(known: Known, sample: Sample, homes: Half | None, model: PopulationM
     estimate = None if searching is None else searching.estimates.get(best)
     if estimate is not None and not scenario.knows_membership:
         notes = (*notes, *(f"{scenario.name}: {note}" for note in estimate.all_notes))
-    return Judged(
+    return JudgedScenario(
         scenario,
         best,
         judged[best],
@@ -395,7 +395,7 @@ def _judged(known: Known, sample: Sample, homes: Half | None, model: PopulationM
     )
 
 
-def _violating(known: Known, cells: _Cells | None) -> float | None:
+def _violating(known: IntruderKnowledge, cells: _Cells | None) -> float | None:
     """Return the share of records whose keys fewer than k protected records agree with; see ``Known.violating``.
 
     Where there are too many combinations it is counted among the protected records alone.
@@ -411,7 +411,7 @@ def _violating(known: Known, cells: _Cells | None) -> float | None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Tried:
+class _AttackResult:
     """The chances of the records looked for by attack, those of all combinations among those alike, and estimates."""
 
     chances: Mapping[str, Floats]
@@ -432,8 +432,13 @@ def _best(judged: Mapping[str, Chances]) -> str:
 
 
 def _among_population(
-    known: Known, register: WithRegister, knowing: _Tried, found: Sums, looked: _Looked, cells: _Cells | None
-) -> _Tried:
+    known: IntruderKnowledge,
+    register: WithRegister,
+    knowing: _AttackResult,
+    found: Sums,
+    looked: _Looked,
+    cells: _Cells | None,
+) -> _AttackResult:
     """Return the chances of one who does not know who took part."""
     if looked.rows is not None:
         own = np.asarray(register.weights[looked.rows])
@@ -452,27 +457,27 @@ def _among_population(
         alike, units = cells.alike()
         assert units is not None
         every = register.lowered(alike, tuple(known.true), alike, partial(np.asarray, units))[0]
-    return _Tried(chances, every, estimates)
+    return _AttackResult(chances, every, estimates)
 
 
-def _attacks(known: Known, looked: _Looked) -> dict[str, Attack]:
-    attacks: dict[str, Attack] = {ALIKE: Alike.of(looked.before, looked.after, known.true)}
+def _attacks(known: IntruderKnowledge, looked: _Looked) -> dict[str, Attack]:
+    attacks: dict[str, Attack] = {ALIKE: AlikeAttack.of(looked.before, looked.after, known.true)}
     wanted = known.attacks()
     if NEAREST in wanted:
         attacks[NEAREST] = _nearest(known, looked, known.categories, known.numbers)
     if TRUE_ALIKE in wanted:
         attacks[TRUE_ALIKE] = _nearest(known, looked, known.true, known.untrue)
-    if FEWEST_CHANGED in wanted:
-        codes = Alike.of(looked.before, looked.after, known.true)
+    if MIN_CHANGED in wanted:
+        codes = AlikeAttack.of(looked.before, looked.after, known.true)
         changed = tuple(known.changed(codes.before, codes.own))
-        attacks[FEWEST_CHANGED] = FewestChanged(codes.coder, codes.before, codes.own, changed)
+        attacks[MIN_CHANGED] = FewestChanged(codes.coder, codes.before, codes.own, changed)
     if GOWER in wanted:
         places = {name: Places.of(known.seen[name]) for name in known.keys}
-        attacks[GOWER] = Gower.of(looked.before, looked.after, places)
+        attacks[GOWER] = GowerAttack.of(looked.before, looked.after, places)
     return attacks
 
 
-def _nearest(known: Known, looked: _Looked, agreeing: list[str], numbers: list[str]) -> Nearest:
+def _nearest(known: IntruderKnowledge, looked: _Looked, agreeing: list[str], numbers: list[str]) -> NearestAttack:
     """Look for the nearest, on the scale of the original's means and standard deviations over all records."""
     mean, spread = np.empty(len(numbers)), np.empty(len(numbers))
     ends: list[list[tuple[float, float, bool]]] = [[], []]
@@ -487,7 +492,7 @@ def _nearest(known: Known, looked: _Looked, agreeing: list[str], numbers: list[s
             low, high = (float((end[0] - mean[place]) / scale) for end in (found.low, found.high))
             side.append((low, high, bool(found.present[0] < len(seen.original))))
     here, there = (Ends(*(np.array(column) for column in zip(*side, strict=True))) for side in ends)
-    return Nearest.of(looked.before, looked.after, agreeing, numbers, (mean, spread), Space.between(here, there))
+    return NearestAttack.of(looked.before, looked.after, agreeing, numbers, (mean, spread), Space.between(here, there))
 
 
 def _moments(column: NDArray[Any]) -> Moments:
@@ -505,13 +510,13 @@ def _through(pair: Pair, search: Search, *, weighted: bool) -> Any:
     return (half or pair.protected).total(search)
 
 
-def _cells(known: Known, weights: Floats | None) -> _Cells | None:
+def _cells(known: IntruderKnowledge, weights: Floats | None) -> _Cells | None:
     """Count the combinations of the keys in which records must agree; None: there are too many."""
     values: list[Floats | None] = []
     for name in known.true:
         seen = known.seen[name]
         found = None if not seen.quantitative else _different(seen.original, seen.protected)
-        if found is not None and len(found) > MOST_VALUES:
+        if found is not None and len(found) > MAX_VALUES:
             return None
         values.append(found)
     whole: KeyClasses | None = None
@@ -526,7 +531,7 @@ def _cells(known: Known, weights: Floats | None) -> _Cells | None:
         )
         part = KeyClasses.of_part(codes, None if weights is None else np.asarray(weights[rows]))
         whole = part if whole is None else whole.merge(part)
-        if len(whole) > MOST_CELLS:
+        if len(whole) > MAX_CELLS:
             return None
     assert whole is not None
     return _Cells(tuple(known.true), tuple(values), whole)
@@ -538,12 +543,12 @@ def _different(*columns: NDArray[Any]) -> Floats:
     for column in columns:
         for rows in _chunks(len(column)):
             found = np.union1d(found, Values.of(np.asarray(column[rows])).values)
-            if len(found) > MOST_VALUES:
+            if len(found) > MAX_VALUES:
                 return found
     return found
 
 
-def _drawn(known: Known, sample: Sample, homes: Half | None) -> _Looked:
+def _drawn(known: IntruderKnowledge, sample: Sample, homes: Half | None) -> _Looked:
     """Take the records of the sample, and those who live with them."""
     rows, times, unit = sample.rows, None, None
     if homes is not None:
@@ -565,7 +570,7 @@ def _members(homes: Half, sample: Sample) -> tuple[Integers, Integers | None]:
     wanted = np.unique(wanted[wanted >= 0] if wanted.dtype.kind == "i" else wanted[~np.isnan(wanted)])
     there = [rows.start + np.flatnonzero(np.isin(column[rows], wanted)) for rows in _chunks(len(column))]
     rows = np.union1d(np.concatenate(there), sample.rows)
-    if len(rows) > MOST_MEMBERS * len(sample):
+    if len(rows) > MAX_MEMBERS * len(sample):
         return sample.rows, None
     mine = np.asarray(column[rows])
     alone = mine < 0 if mine.dtype.kind == "i" else np.isnan(mine)

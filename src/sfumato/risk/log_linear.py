@@ -25,12 +25,12 @@ Terms = Literal["main", "two-way"]
 Weighting = Literal["mean", "Clogg-Eliason", "pseudo-likelihood"]
 Notes = tuple[str, ...]
 Shape = Callable[[Floats], tuple[Floats, Floats, Floats]]
-MOST_CELLS = 10_000_000
+MAX_CELLS = 10_000_000
 CHUNK = 1_000_000  # cells at a time, to spare memory
 ORDER: dict[str, int] = {"main": 1, "two-way": 2}
 POOR = 1.96
 TINY = 1e-300
-LEAST_SHARE = 1e-6  # of a combination that the model expects next to nothing of
+MIN_SHARE = 1e-6  # of a combination that the model expects next to nothing of
 SERIES = np.polynomial.Polynomial([(-1) ** k / factorial(k + 1) for k in range(12)])  # of (1 - exp(-h)) / h
 
 
@@ -127,7 +127,7 @@ class LogLinearRisk(Measure):
 
         ``population`` is what the weights should sum to. With ``most`` a table of more combinations is refused.
         """
-        return self._fit(pair, keys, np.ones(len(keys.classes), dtype=bool), population, most or MOST_CELLS)[0]
+        return self._fit(pair, keys, np.ones(len(keys.classes), dtype=bool), population, most or MAX_CELLS)[0]
 
     def _fit(
         self,
@@ -135,7 +135,7 @@ class LogLinearRisk(Measure):
         keys: Keys,
         wanted: NDArray[np.bool_],
         population: float | None = None,
-        most: int = MOST_CELLS,
+        most: int = MAX_CELLS,
     ) -> tuple[Floats, Floats, "_Model", Notes]:
         """Fit the model: the units outside the file like those of the classes wanted, the counts of cells, notes."""
         found = keys.classes
@@ -171,7 +171,7 @@ class LogLinearRisk(Measure):
         sample, also = fitted(cells, counts, order)
         # of combinations without records: what the two models expect of them
         shares = np.where(population > 0, np.minimum(sample / np.maximum(population, TINY), 1.0), fraction)
-        shares = np.where(counts > 0, counts / np.maximum(weights, TINY), np.maximum(shares, LEAST_SHARE))
+        shares = np.where(counts > 0, counts / np.maximum(weights, TINY), np.maximum(shares, MIN_SHARE))
         if self.weighting == "Clogg-Eliason":
             sample, converged = fitted(cells, counts, order, start=shares)
             population = sample / shares

@@ -86,7 +86,7 @@ class MatchProbability(Measure):
         pair.tables()  # it needs all records at once
         names = keys if keys and self.variables is None else shared
         columns, more = compared(pair, names, asked=self.variables is not None)
-        found = Matches.of([Masked.of(seen) for seen in columns.values()])
+        found = Matches.of([MaskedVariable.of(seen) for seen in columns.values()])
         own, believed, right = found.probabilities(self.released)
         return self.measurement(
             float(own.mean()),
@@ -102,7 +102,7 @@ class MatchProbability(Measure):
 
 
 @dataclass(frozen=True, eq=False)
-class Masked:
+class MaskedVariable:
     """A variable as the intruder sees it: what is known, what was published, and how likely the one is given the other.
 
     Values are numbers, or places in the table ``log_share`` of which category became which; NaN or -1 where missing.
@@ -115,7 +115,7 @@ class Masked:
     log_share: Floats | None = None  # known by published category
 
     @classmethod
-    def of(cls, seen: Recoding) -> "Masked":
+    def of(cls, seen: Recoding) -> "MaskedVariable":
         """Learn from the records how a variable was masked."""
         x, y = seen.original, seen.protected
         if x.dtype.kind != "f":
@@ -131,7 +131,7 @@ class Masked:
         return cls(x, y, shift, max(spread, ROUNDING * size, np.finfo(float).tiny))
 
     @classmethod
-    def _categories(cls, x: NDArray[np.int32], y: NDArray[np.int32], number: int) -> "Masked":
+    def _categories(cls, x: NDArray[np.int32], y: NDArray[np.int32], number: int) -> "MaskedVariable":
         both = (x >= 0) & (y >= 0)
         counts = np.bincount(x[both] * number + y[both], minlength=number * number).reshape(number, number)
         rows = counts.sum(axis=1, keepdims=True)
@@ -181,14 +181,14 @@ def _log_normal(apart: Floats, spread: float) -> Floats:
 class Matches:
     """All known records beside all published ones; equal ones are compared once."""
 
-    columns: list[Masked]
+    columns: list[MaskedVariable]
     known: Integers  # the class of each record by what is known of it
     published: Integers
     first: tuple[NDArray[np.intp], NDArray[np.intp]]  # a record of each class
     sizes: tuple[Integers, Integers]
 
     @classmethod
-    def of(cls, columns: list[Masked]) -> "Matches":
+    def of(cls, columns: list[MaskedVariable]) -> "Matches":
         """Put equal records together."""
         if not columns:
             raise NotApplicable("no variable is known")

@@ -35,7 +35,7 @@ CHUNK = 500_000  # original records that are searched together
 
 
 @dataclass(frozen=True, eq=False)
-class Least(Statistic):
+class LeastDistances(Statistic):
     """The least distance of each record looked for, by list of records."""
 
     lists: tuple[Floats, ...]
@@ -113,9 +113,9 @@ class Originals:
         found = merged(self._least(np.arange(low, high), lists) for low, high in pairwise(ends))
         return found.lists
 
-    def _least(self, rows: Integers, lists: Sequence[tuple[Floats, Integers]]) -> Least:
+    def _least(self, rows: Integers, lists: Sequence[tuple[Floats, Integers]]) -> LeastDistances:
         points = Points.of(self.at(rows), self.units(rows))
-        return Least(tuple(least_distances(points, here, but) for here, but in lists))
+        return LeastDistances(tuple(least_distances(points, here, but) for here, but in lists))
 
 
 def of_none(records: int) -> Integers:
@@ -136,7 +136,7 @@ def error_of_share(nearer: tuple[Sample, Floats], farther: tuple[Sample, Floats]
 # the measure
 
 CLOSEST = 0.05
-WEAK = (
+WEAK_EVIDENCE = (
     "distance to the closest record is weak evidence: a file can pass and still give away who is in it; never release "
     "on its strength"
 )
@@ -157,7 +157,7 @@ WEAK = (
         paired=False,
         records="protected",
         parts="sample",
-        caveat=WEAK,
+        caveat=WEAK_EVIDENCE,
         formula="value = max(0, 2 u - 1),   u = P(d < D) + P(d = D) / 2\n"
         "d = distance of a protected record to the nearest original\n"
         "D = distance of an original to the nearest other one, or of a held-out record to an original\n"
@@ -335,7 +335,7 @@ class NearestRecord(Measure):
                 **parts,
             },
             by_record=chances if by_record else None,
-            notes=(*notes, WEAK),
+            notes=(*notes, WEAK_EVIDENCE),
         )
 
 

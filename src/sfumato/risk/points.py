@@ -16,7 +16,7 @@ from sfumato.data.schema import Kind
 from sfumato.kernels import mixed_distance as mixed_kernel
 from sfumato.kernels.boxes import distinct
 from sfumato.kernels.euclidean_distance import nearer_and_tied
-from sfumato.kernels.mixed_distance import APART
+from sfumato.kernels.mixed_distance import MAX_DISTANCE
 from sfumato.pair import Pair
 
 # numbers of two tables on one scale
@@ -124,9 +124,9 @@ class Places:
     def __call__(self, column: NDArray[Any]) -> Floats:
         """Return the places of values."""
         if self.kind == "nominal":
-            return column * APART
+            return column * MAX_DISTANCE
         halves = np.where(column < 0, np.nan, column) / 2 if self.kind == "ordinal" else column / 2
-        return np.where(np.isnan(halves), APART, (halves - self.low) / self.width)
+        return np.where(np.isnan(halves), MAX_DISTANCE, (halves - self.low) / self.width)
 
 
 def points(pair: Pair, names: Iterable[str]) -> tuple[Floats, Floats]:
@@ -162,7 +162,7 @@ Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Sought:
+class SoughtRecords:
     """Records that look for their own in another table: where they lie, and how near another record may come."""
 
     here: Floats
@@ -171,14 +171,14 @@ class Sought:
     mixed: bool = False  # whether the distance is that of ``mixed_distance``, which holds all kinds of variables
 
     @classmethod
-    def euclidean(cls, here: Floats, own: Floats, space: Space) -> "Sought":
+    def euclidean(cls, here: Floats, own: Floats, space: Space) -> "SoughtRecords":
         """Take points of a space, and the own point of each in the other table."""
         distance = np.sqrt(((here - own) ** 2).sum(axis=1))
         slack = space.slack(distance)
         return cls(here, np.maximum(distance - slack, 0.0), distance + slack)
 
     @classmethod
-    def gower(cls, here: Floats, own: Floats) -> "Sought":
+    def gower(cls, here: Floats, own: Floats) -> "SoughtRecords":
         """Take points in the capped city-block distance, and the own point of each in the other table."""
         distance = np.minimum(np.abs(here - own), 1.0).sum(axis=1)
         tie = mixed_kernel.slack(distance, here.shape[1])
@@ -199,12 +199,12 @@ class Sought:
 def own_is_nearest(here: Floats, there: Floats, *, share: bool) -> tuple[Floats, Floats]:
     """Tell how surely row i of ``there`` is the nearest, or second nearest, of all its rows to row i of ``here``."""
     space = Space.between(Ends.of(here), Ends.of(there))
-    return linked(*Sought.euclidean(here, there, space).among(there), share=share)
+    return linked(*SoughtRecords.euclidean(here, there, space).among(there), share=share)
 
 
 def own_is_nearest_mixed(here: Floats, there: Floats, *, share: bool) -> tuple[Floats, Floats]:
     """Tell the same in the capped city-block distance of ``mixed_distance``, which holds all kinds of variables."""
-    return linked(*Sought.gower(here, there).among(there), share=share)
+    return linked(*SoughtRecords.gower(here, there).among(there), share=share)
 
 
 def linked(nearer: Counts, tied: Counts, *, share: bool) -> tuple[Floats, Floats]:

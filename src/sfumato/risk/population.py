@@ -31,11 +31,11 @@ Notes = tuple[str, ...]
 PopulationModel = Literal["Pitman-Yor", "log-linear", "Benedetti-Franconi"]
 
 THRESHOLDS = (0.09, 0.2, 0.33)
-FEW = 300  # units of the sample below which models err by an order of magnitude
+MIN_UNITS = 300  # units of the sample below which models err by an order of magnitude
 # 1.96 standard errors of the log of the expected matches, for each factor e of the population over the sample, by
 # which real populations are off the model: with the interval of the likelihood it held the truth in 94 of 100 cases
 MODEL_ERROR = 0.15
-MOST_CELLS = 100_000  # combinations up to which the log-linear model is fitted beside another that decides
+MAX_CELLS = 100_000  # combinations up to which the log-linear model is fitted beside another that decides
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,10 +136,10 @@ def matches(
     decides: str = model
     if model == "Pitman-Yor" and fit is not None:
         largest = max(expected, key=lambda name: expected[name])
-        if units < FEW:
+        if units < MIN_UNITS:
             notes.append(
-                f"the sample has {units:,.0f} units: below {FEW} any model of the population may be wrong by an order "
-                "of magnitude, so the largest figure decides"
+                f"the sample has {units:,.0f} units: below {MIN_UNITS} any model of the population may be wrong by an "
+                "order of magnitude, so the largest figure decides"
             )
             decides = largest
         elif expected[largest] > MODELS_DIFFER * expected[model]:
@@ -352,11 +352,11 @@ class PopulationRisk(Measure):
     def _outside(self, pair: Pair, keys: Keys) -> tuple[Floats | None, Notes]:
         """Return the units that a log-linear model expects outside the file with the keys of each combination."""
         asked = self.population_model == "log-linear"
-        if self.population_model == "Benedetti-Franconi" or (not asked and len(keys.classes) > MOST_CELLS):
+        if self.population_model == "Benedetti-Franconi" or (not asked and len(keys.classes) > MAX_CELLS):
             return None, ()
         try:
             found = LogLinearRisk().expected_outside(
-                pair, keys, population=self.population, most=None if asked else MOST_CELLS
+                pair, keys, population=self.population, most=None if asked else MAX_CELLS
             )
         except NotApplicable as refusal:
             if asked:

@@ -14,7 +14,7 @@ from sfumato.kernels.spread import mean_and_spread
 from sfumato.measurement import Measurement
 from sfumato.pair import Half, Pair
 from sfumato.registry import catalogued
-from sfumato.risk.compared_variables import Known, check_known, known_sets
+from sfumato.risk.compared_variables import KnownVariables, check_known, known_sets
 
 if TYPE_CHECKING:
     from sfumato.kernels.probabilistic_linkage import LinkageResult
@@ -77,7 +77,7 @@ class ProbabilisticLinkage(Measure):
     time grows with the square of the records, some 4 seconds at 10,000 and 13 at 20,000.
     """
 
-    known: Known = 7
+    known: KnownVariables = 7
     bins: int = 20
     comparator: Literal["bins", "graded"] = "bins"
     width: float = 0.1
@@ -107,9 +107,9 @@ class ProbabilisticLinkage(Measure):
         original, protected = pair.tables()
         sets = known_sets(self, self.known, original.schema, shared)
         longest = max(sets, key=len)
-        if len(longest) > linkage.MOST_VARIABLES:
+        if len(longest) > linkage.MAX_VARIABLES:
             raise NotApplicable(
-                f"{len(longest)} variables known at once have too many agreement patterns; {linkage.MOST_VARIABLES} is "
+                f"{len(longest)} variables known at once have too many agreement patterns; {linkage.MAX_VARIABLES} is "
                 "the most"
             )
         for name in dict.fromkeys(name for known in sets for name in known):
@@ -151,9 +151,9 @@ class ProbabilisticLinkage(Measure):
             right = linkage.agreement_bins(protected, first.cuts)
             bounds = linkage.Bounds(self.false_match, self.false_non_match)
             return linkage.nested_linkage(first.codes, right, first.apart, rng, bounds)
-        if len(protected) > linkage.MOST_GRADED:
+        if len(protected) > linkage.MAX_GRADED:
             raise NotApplicable(
-                f"the graded comparator looks at all pairs, of at most {linkage.MOST_GRADED:,} records; there are "
+                f"the graded comparator looks at all pairs, of at most {linkage.MAX_GRADED:,} records; there are "
                 f"{len(protected):,}. Take comparator='bins'"
             )
         original = pair.original.table.numeric(chain)

@@ -13,7 +13,7 @@ from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.pair.statistics import Values
 from sfumato.registry import catalogued
-from sfumato.risk.compared_variables import Known, check_known, known_sets
+from sfumato.risk.compared_variables import KnownVariables, check_known, known_sets
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -75,7 +75,7 @@ class RankSwappingAttack(Measure):
     (1.0, 1.0)
     """
 
-    known: Known = 7
+    known: KnownVariables = 7
     p: float | None = None
 
     def __post_init__(self) -> None:

@@ -18,12 +18,12 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
 from sfumato.measurement import AT_LEAST, AT_MOST, BY_MODEL, KNOWING, SAMPLING_ERROR, WITH_REGISTER, Measurement
 from sfumato.pair import Half, Pair
-from sfumato.pair.consequences import LOOKED
+from sfumato.pair.consequences import MAX_RECORDS_READ
 from sfumato.pair.sample import NORMAL, SIZE, Sample
 from sfumato.registry import catalogued
 from sfumato.risk.household_attack import Unit
 from sfumato.risk.individual import household_chances
-from sfumato.risk.judged import WITH_OTHERS, Families, Judged, judge
+from sfumato.risk.judged import WITH_OTHERS, Families, JudgedScenario, judge
 from sfumato.risk.judged_in_parts import judge_in_parts
 from sfumato.risk.population import PopulationModel
 
@@ -210,11 +210,12 @@ class Reidentification(Measure):
         records = len(pair.original)
         sample = self._drawn(pair, rng)
         parted = pair.in_parts or sample is not None
-        if sample is not None and sample.whole and len(sample) <= LOOKED:  # few enough for all attacks, at hand
+        # few enough for all attacks, at hand
+        if sample is not None and sample.whole and len(sample) <= MAX_RECORDS_READ:
             pair, sample = pair.gathered(pair.original.schema.analysed()), None
             homes, said_of_homes = pair.homes()
         families, told = _families(pair, homes) if self.unit == "household" else (None, ())
-        found, model = list[Judged](), self.population_model
+        found, model = list[JudgedScenario](), self.population_model
         for scenario in intruders:
             if sample is None:
                 tried = partial(judge, pair, scenario, families, model)
@@ -322,7 +323,7 @@ def _with_households(chance: Floats, unit: Integers) -> dict[str, float]:
     }
 
 
-def _of_the_other(worst: Judged, above: float | None) -> dict[str, float]:
+def _of_the_other(worst: JudgedScenario, above: float | None) -> dict[str, float]:
     """Return what an intruder finds who differs in whether he knows who took part, and the interval of an estimate."""
     parts = {}
     estimate = worst.estimate
@@ -339,7 +340,7 @@ def _of_the_other(worst: Judged, above: float | None) -> dict[str, float]:
 
 
 def _said_of_sample(
-    found: list[Judged], worst: Judged, above: float | None, *, households: bool
+    found: list[JudgedScenario], worst: JudgedScenario, above: float | None, *, households: bool
 ) -> tuple[dict[str, float], Notes]:
     """Return the standard error of what a sample tells, and what to say of it.
 

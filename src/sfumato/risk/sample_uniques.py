@@ -18,7 +18,7 @@ from sfumato.pair.statistics import KeyClasses
 from sfumato.registry import catalogued
 
 Set = tuple[int, ...]  # of keys, by their places
-MOST_SETS = 10_000  # sets of keys to count
+MAX_SETS = 10_000  # sets of keys to count
 
 
 @catalogued(
@@ -92,9 +92,9 @@ class SampleUniques(Measure):
         """List the sets of up to ``size`` keys."""
         largest = min(self.size, keys)
         number = sum(comb(keys, size) for size in range(1, largest + 1))
-        if number > MOST_SETS:
+        if number > MAX_SETS:
             raise NotApplicable(
-                f"{keys} keys have {number:,} sets of up to {largest}, more than the {MOST_SETS:,} it counts; give a "
+                f"{keys} keys have {number:,} sets of up to {largest}, more than the {MAX_SETS:,} it counts; give a "
                 "smaller size, or fewer keys"
             )
         return [chosen for size in range(1, largest + 1) for chosen in combinations(range(keys), size)]

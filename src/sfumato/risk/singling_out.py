@@ -14,7 +14,7 @@ from sfumato.kernels.groups import classes as classes_of
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.risk.attack_and_control import ALL, EXCESS, GUIDANCE, Floats, Outcome, Question
-from sfumato.risk.compared_variables import Banded, Codes
+from sfumato.risk.compared_variables import BandedVariable, Codes
 
 Integers = NDArray[np.int64]
 
@@ -107,7 +107,7 @@ def _described(
     kinds: list[Kind], file: list[NDArray[Any]], people: list[NDArray[Any]], bands: int
 ) -> tuple[Codes, Codes]:
     """Return both tables as codes, one column per variable, numbers in quantile bands of the first."""
-    columns = [Banded.of(*three, bands) for three in zip(kinds, file, people, strict=True)]
+    columns = [BandedVariable.of(*three, bands) for three in zip(kinds, file, people, strict=True)]
     return np.column_stack([each.original for each in columns]), np.column_stack([each.protected for each in columns])
 
 

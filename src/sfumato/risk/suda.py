@@ -24,12 +24,12 @@ from sfumato.registry import catalogued
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Score = Literal["sdcmicro", "handbook", "ihsn"]
-MOST_SETS = 2**16  # sets of keys to look at
-MOST_KEYS = 62  # a set of keys is a 64-bit number
+MAX_SETS = 2**16  # sets of keys to look at
+MAX_KEYS = 62  # a set of keys is a 64-bit number
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class MinimalUniques:
     """The minimal sample uniques of a file: the key class of each, of one record, and its keys, as a sum of 2^place.
 
     ``score`` is what a set scores by its size.
@@ -166,20 +166,20 @@ class SUDA2(Measure):
             notes=(*keys.notes, *notes),
         )
 
-    def _search(self, classes: KeyClasses) -> Found:
+    def _search(self, classes: KeyClasses) -> MinimalUniques:
         """Find the minimal sample uniques and score them."""
         keys = classes.cells.shape[1]
         size = keys if self.size is None else min(self.size, keys)
-        if keys > MOST_KEYS:
-            raise NotApplicable(f"{keys} keys are more than the {MOST_KEYS} it takes; name fewer in variables")
+        if keys > MAX_KEYS:
+            raise NotApplicable(f"{keys} keys are more than the {MAX_KEYS} it takes; name fewer in variables")
         sets = sum(comb(keys, s) for s in range(1, size + 1))
-        if sets > MOST_SETS:
+        if sets > MAX_SETS:
             raise NotApplicable(
-                f"{keys} keys have {sets:,} sets of up to {size}, more than the {MOST_SETS:,} it searches; give a "
+                f"{keys} keys have {sets:,} sets of up to {size}, more than the {MAX_SETS:,} it searches; give a "
                 "smaller size, such as size=3, or fewer keys"
             )
         score = np.array([score_of(self.score, s, keys, size) for s in range(size + 1)])
-        return Found(classes, *minimal_uniques(classes.cells, classes.counts == 1, size), score)
+        return MinimalUniques(classes, *minimal_uniques(classes.cells, classes.counts == 1, size), score)
 
 
 def score_of(variant: Score, size: int, keys: int, largest: int) -> float:
@@ -224,7 +224,7 @@ def _levels(keys: Keys, levels: Sequence[tuple[Integers, Floats]], total: float)
     return tuple(sorted(rows, key=lambda row: -row["contribution"])[: 5 * SHOWN])  # type: ignore[operator]
 
 
-def _sizes(found: Found) -> Table:
+def _sizes(found: MinimalUniques) -> Table:
     """Count the minimal sample uniques by their size, and the records that have one."""
     sets, records = found.sizes.sum(axis=0), (found.sizes > 0).sum(axis=0)
     return tuple(
@@ -233,7 +233,7 @@ def _sizes(found: Found) -> Table:
     )
 
 
-def _riskiest(found: Found, scores: Floats, risk: Floats) -> Table:
+def _riskiest(found: MinimalUniques, scores: Floats, risk: Floats) -> Table:
     """List the records with the highest scores, by their row."""
     cell_of = found.classes.cell_of
     assert cell_of is not None

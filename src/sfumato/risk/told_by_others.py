@@ -16,12 +16,12 @@ from sfumato.data.recoding import Recoding
 from sfumato.kernels.agreement import agreeing_pairs, matching_sums
 from sfumato.kernels.groups import class_sums, classes, first_records
 from sfumato.pair import Pair
-from sfumato.pair.consequences import Coded, Consequences, determines, levels
+from sfumato.pair.consequences import CodedColumn, Consequences, determines, levels
 from sfumato.pair.keys import perturbed_key
 from sfumato.risk.compared_variables import codes_of
 
 if TYPE_CHECKING:
-    from sfumato.risk.judged import Known
+    from sfumato.risk.judged import IntruderKnowledge
 
 
 # Who is who among records that agree: each is weighed by how likely it is published so, for the person looked for.
@@ -40,7 +40,7 @@ Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-MOST_PAIRS = 4_000_000  # of persons with records that agree
+MAX_PAIRS = 4_000_000  # of persons with records that agree
 SCALINGS = 10  # of persons and of records in turn
 SAME = 1e-9  # likelihoods this close, relatively, are a tie
 STEPS = 20  # of how sure he is, from 0 to 1
@@ -115,7 +115,7 @@ class _Sides:
         person, _ = classes(before)
         row, _ = classes(after)
         wanted, rows = before[first_records(person)], after[first_records(row)]
-        if matching_sums(wanted, rows, np.ones(len(rows))).sum() > MOST_PAIRS:
+        if matching_sums(wanted, rows, np.ones(len(rows))).sum() > MAX_PAIRS:
             return None
         return cls(person, row, agreeing_pairs(wanted, rows))
 
@@ -128,7 +128,7 @@ def _chances(keys: _Sides, half: Integers, terms: Sequence[Term]) -> Floats | No
         row, _ = classes(np.column_stack([keys.row, *(term.published for term in terms)]))
     persons, rows = _Members.of(keys.person, person), _Members.of(keys.row, row)
     number = persons.sizes[keys.pairs[0]] * rows.sizes[keys.pairs[1]]
-    if int(number.sum()) > MOST_PAIRS:
+    if int(number.sum()) > MAX_PAIRS:
         return None
     who, what = persons.crossed(rows, keys.pairs, number)
     weight = np.ones(len(who))
@@ -232,19 +232,19 @@ def _inverse(sums: Floats) -> Floats:
 Notes = tuple[str, ...]
 
 LIKELIEST = "likeliest of those alike"
-MOST_TERMS = 12  # columns of which the keys tell a part that are looked at, those first of which they tell most
+MAX_TERMS = 12  # columns of which the keys tell a part that are looked at, those first of which they tell most
 SHOWN = 6  # columns that a note names
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class InformedIntruder:
     """An intruder with what follows from his keys, and the chances under the attack that only he can make."""
 
-    known: "Known"
+    known: "IntruderKnowledge"
     chances: dict[str, Floats]
 
 
-def told_by_others(known: "Known") -> list[Told]:
+def told_by_others(known: "IntruderKnowledge") -> list[InformedIntruder]:
     """Return the intruder with what the rest of the file tells; without the sums' own keys, too; none if it is nothing.
 
     A sum of parts may be nearer to the truth than the total that is published.
@@ -270,14 +270,16 @@ def told_by_others(known: "Known") -> list[Told]:
         derived={**gaps, **sums, **read},
     )
     chances, more = likeliest(seen, terms)
-    told = [Told(replace(seen, notes=(*notes, *more)), chances)]
+    told = [InformedIntruder(replace(seen, notes=(*notes, *more)), chances)]
     totals = {name for name, _ in found.sums} & set(known.keys)
     if sums and totals:
-        told.append(Told(replace(seen, keys=tuple(name for name in seen.keys if name not in totals), notes=()), {}))
+        told.append(
+            InformedIntruder(replace(seen, keys=tuple(name for name in seen.keys if name not in totals), notes=()), {})
+        )
     return told
 
 
-def with_functions(known: "Known") -> "Known | None":
+def with_functions(known: "IntruderKnowledge") -> "IntruderKnowledge | None":
     """Return the intruder with the functions of his keys that a table in parts publishes; None if there are none.
 
     Sums and what is learnt of other columns are not tried there: they need the records of both tables at hand.
@@ -294,7 +296,7 @@ def with_functions(known: "Known") -> "Known | None":
 
 
 def likeliest(
-    known: "Known", told: Sequence[tuple[str, str]] = (), *, learns_all: bool = False
+    known: "IntruderKnowledge", told: Sequence[tuple[str, str]] = (), *, learns_all: bool = False
 ) -> tuple[dict[str, Floats], Notes]:
     """Weigh the records that agree in the true keys by what else they show: blanks, perturbed keys, other columns.
 
@@ -308,9 +310,9 @@ def likeliest(
     blank = bool((after < 0).any()) and len(true) == len(known.keys)
     if not learnt and not blank:
         return {}, ()
-    terms = _terms(known, learnt[:MOST_TERMS] if learns_all else learnt)
+    terms = _terms(known, learnt[:MAX_TERMS] if learns_all else learnt)
     found = weighed(before, after, terms)
-    many = f"more than {MOST_PAIRS:,} pairs of a person and a record that agree"
+    many = f"more than {MAX_PAIRS:,} pairs of a person and a record that agree"
     if found is None:
         return {}, (f"{known.scenario.name}: an attack is not tried, by who weighs records that agree: {many}",)
     chances, used = found
@@ -318,7 +320,7 @@ def likeliest(
     return {LIKELIEST: chances}, (few,) if used < len(terms) else ()
 
 
-def _functions(known: "Known", found: Consequences) -> list[str]:
+def _functions(known: "IntruderKnowledge", found: Consequences) -> list[str]:
     """Name the published functions of the keys that tell records apart which the published keys do not."""
     pair = known.pair
     offered = [name for name in found.functions if name in pair.protected.schema and _usable(pair.footing(name))]
@@ -328,7 +330,7 @@ def _functions(known: "Known", found: Consequences) -> list[str]:
     return [name for name in offered if name in refining or perturbed_key(pair, name)]
 
 
-def _refining(known: "Known", offered: Mapping[str, Recoding]) -> set[str]:
+def _refining(known: "IntruderKnowledge", offered: Mapping[str, Recoding]) -> set[str]:
     """Name the columns that tell records apart which show the same keys."""
     records, kept = len(known.pair.original), set()
     _, row = codes_of(known.seen, known.keys, records)
@@ -349,7 +351,7 @@ def _missing(column: NDArray[np.generic]) -> NDArray[np.bool_]:
     return gaps
 
 
-def _gaps(known: "Known", found: Consequences) -> dict[str, Recoding]:
+def _gaps(known: "IntruderKnowledge", found: Consequences) -> dict[str, Recoding]:
     """Return which values are missing, of columns where the keys tell that and the published keys do not."""
     before, after = known.pair.tables()
     offered = {}
@@ -376,7 +378,7 @@ def _sums(pair: Pair, found: Consequences) -> dict[str, Recoding]:
     return sums
 
 
-def _shut(known: "Known") -> set[str]:
+def _shut(known: "IntruderKnowledge") -> set[str]:
     """Name the keys that the file shows in full."""
     return {
         name
@@ -385,7 +387,7 @@ def _shut(known: "Known") -> set[str]:
     } - known.perturbed
 
 
-def _finer(known: "Known", found: Consequences) -> dict[str, tuple[str, Recoding]]:
+def _finer(known: "IntruderKnowledge", found: Consequences) -> dict[str, tuple[str, Recoding]]:
     """Read keys that the file does not show in full from a published column of which they are functions.
 
     The column must tell the key as it is published, too: it may have been coarsened, or changed.
@@ -393,9 +395,9 @@ def _finer(known: "Known", found: Consequences) -> dict[str, tuple[str, Recoding
     before, after = known.pair.tables()
     finer: dict[str, tuple[str, Recoding]] = {}
     for name in (name for name in found.finer if name not in _shut(known) and name not in known.scenario.about):
-        key = Coded.of(before, name)
+        key = CodedColumn.of(before, name)
         for column in (column for column in found.finer[name] if column in after.schema):
-            shown = Coded.of(after, column)
+            shown = CodedColumn.of(after, column)
             there = shown.codes > 0
             if there.any() and determines(shown.only(there), key.only(there)):
                 finer[name] = column, Recoding("nominal", key.codes - 1, _read(shown, key) - 1)
@@ -403,7 +405,7 @@ def _finer(known: "Known", found: Consequences) -> dict[str, tuple[str, Recoding
     return finer
 
 
-def _read(shown: Coded, key: Coded) -> Integers:
+def _read(shown: CodedColumn, key: CodedColumn) -> Integers:
     """Return the key's commonest value among the records that show the same; 0 where nothing is shown."""
     cells, counts = np.unique(shown.codes * key.number + key.codes, return_counts=True)
     cells = cells[np.argsort(counts, kind="stable")]
@@ -413,7 +415,7 @@ def _read(shown: Coded, key: Coded) -> Integers:
     return usual[shown.codes]
 
 
-def _parts(known: "Known", found: Consequences, functions: Sequence[str]) -> list[tuple[str, str]]:
+def _parts(known: "IntruderKnowledge", found: Consequences, functions: Sequence[str]) -> list[tuple[str, str]]:
     """Pair each published column with the key that tells most of it, of those that the file does not show in full."""
     pair = known.pair
     shut = _shut(known)
@@ -421,15 +423,15 @@ def _parts(known: "Known", found: Consequences, functions: Sequence[str]) -> lis
     for name, source in found.partly:
         if name in pair.protected.schema and name not in functions and source not in shut:
             told.setdefault(name, source)
-    return list(told.items())[:MOST_TERMS]
+    return list(told.items())[:MAX_TERMS]
 
 
-def _terms(known: "Known", told: Iterable[tuple[str, str]]) -> list[Term]:
+def _terms(known: "IntruderKnowledge", told: Iterable[tuple[str, str]]) -> list[Term]:
     """Return what is learnt of: published columns, and beside each what it is told by."""
     pair = known.pair
     before, after = pair.tables()
     return [
-        Term(levels(Coded.of(before, source)).codes, levels(Coded.of(after, name)).codes)
+        Term(levels(CodedColumn.of(before, source)).codes, levels(CodedColumn.of(after, name)).codes)
         for name, source in told
         if name in after.schema
     ]

@@ -12,7 +12,7 @@ from sfumato import catalogue
 from sfumato.about import Households, MeasureAbout, MethodAbout
 from sfumato.core import Measure, Method
 
-Known = type[Method] | type[Measure]
+CataloguedClass = type[Method] | type[Measure]
 OF_HOUSEHOLDS: dict[Households, str] = {
     "apart": "what the members of a household share is masked once for all, apart from the other variables",
     "whole": "what the members of a household share, they share afterwards",
@@ -33,7 +33,7 @@ SECRET = (
 )
 
 
-def catalogue_page(cls: Known) -> str:
+def catalogue_page(cls: CataloguedClass) -> str:
     """Return the Markdown page of a class, from its docstring and what is known of it."""
     about = cls.about
     first, *rest = (inspect.getdoc(cls) or "").split("\n\n")
@@ -61,7 +61,7 @@ def catalogue_index(methods: Mapping[str, type[Method]], measures: Mapping[str, 
     of: dict[str, list[type[Measure]]] = {"risk": [], "utility": []}
     for cls in measures.values():
         of[cls.about.purpose].append(cls)
-    sections: list[tuple[str, Sequence[Known]]] = [
+    sections: list[tuple[str, Sequence[CataloguedClass]]] = [
         ("Methods", list(methods.values())),
         ("Measures of risk", of["risk"]),
         ("Measures of utility", of["utility"]),
@@ -72,7 +72,7 @@ def catalogue_index(methods: Mapping[str, type[Method]], measures: Mapping[str, 
     return "\n\n".join(lines) + "\n"
 
 
-def facts(cls: Known) -> list[tuple[str, str]]:
+def facts(cls: CataloguedClass) -> list[tuple[str, str]]:
     """Say in plain words what a class does with the data, as pairs of a heading and a text."""
     about = cls.about
     told = [("Kinds of variables", _kinds(cls)), ("Missing values", about.missing)]
@@ -103,7 +103,7 @@ def facts(cls: Known) -> list[tuple[str, str]]:
     return told
 
 
-def parameters(cls: Known) -> list[tuple[str, str, str]]:
+def parameters(cls: CataloguedClass) -> list[tuple[str, str, str]]:
     """List the parameters of a class: name, what it takes, default."""
     entries = sorted(fields(cls), key=lambda entry: entry.name == "variables")
     unnamed = (
@@ -119,7 +119,7 @@ def sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
 
 
-def _kinds(cls: Known) -> str:
+def _kinds(cls: CataloguedClass) -> str:
     return ", ".join(cls.about.kinds)
 
 
@@ -166,7 +166,7 @@ def _spelled(hint: Any) -> str:
 # Markdown
 
 
-def _address(cls: Known) -> str:
+def _address(cls: CataloguedClass) -> str:
     return f"{'methods' if issubclass(cls, Method) else 'measures'}/{cls.__name__}.md"
 
 
@@ -180,7 +180,7 @@ def _escaped(text: str) -> str:
     return re.sub(r"([*_\[\]\\])", r"\\\1", text).replace("<", "&lt;")
 
 
-def _prose(text: str, cls: Known) -> str:
+def _prose(text: str, cls: CataloguedClass) -> str:
     """Make text safe, and link the names of other classes to their pages."""
     text = re.sub(r":class:`~?([\w.]+)`", r"`\1`", text)
     safe = _text(text)
@@ -193,11 +193,11 @@ def _prose(text: str, cls: Known) -> str:
 
 
 @cache
-def _linkable() -> dict[str, Known]:
+def _linkable() -> dict[str, CataloguedClass]:
     return {**catalogue.methods(), **catalogue.measures()}
 
 
-def _paragraph(text: str, cls: Known) -> str:
+def _paragraph(text: str, cls: CataloguedClass) -> str:
     """Turn a paragraph of a docstring into Markdown: an example into a code block, a list into a list."""
     if text.lstrip().startswith(">>>"):
         return f"```pycon\n{text}\n```"
@@ -211,11 +211,11 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
 
 
-def _facts(cls: Known) -> str:
+def _facts(cls: CataloguedClass) -> str:
     return _table(("Property", "What holds"), [(heading, _text(told)) for heading, told in facts(cls)])
 
 
-def _parameters(cls: Known) -> str:
+def _parameters(cls: CataloguedClass) -> str:
     rows = [
         (f"`{name}`", _text(takes), default if default == "required" else f"`{default}`")
         for name, takes, default in parameters(cls)
@@ -223,7 +223,7 @@ def _parameters(cls: Known) -> str:
     return _table(("Parameter", "Takes", "Default"), rows)
 
 
-def _example(cls: Known) -> str:
+def _example(cls: CataloguedClass) -> str:
     """Show the class at work on the demonstration survey, in Python and in the terminal."""
     python = ["import sfumato", "", "data = sfumato.household_survey(households=100)"]
     if issubclass(cls, Method):

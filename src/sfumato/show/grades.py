@@ -14,10 +14,11 @@ from sfumato.show.summary import ChangedPair, Grade, Usefulness
 from sfumato.show.wording import count
 
 SLIGHT = 0.01  # difference of squared coefficients: smaller ones are decided by the number of records
-CLOSE, APART = 0.02, 0.10  # distances between distributions: below the first as before, beyond the second another one
+# distances between distributions: below the first as before, beyond the second another one
+MAX_DISTANCE_AS_BEFORE, MIN_DISTANCE_APART = 0.02, 0.10
 SOME, MUCH = 0.05, 0.20  # shares of values made missing: stewards allow the first; the second is one in five
-WEAK = 0.5  # the smaller squared coefficient over the larger one: below it the strength says little
-MOST = 0.5  # of a variable's pairs: if more of them changed, none is worth a try
+MIN_RATIO = 0.5  # the smaller squared coefficient over the larger one: below it the strength says little
+MAX_SHARE_OF_CHANGED_PAIRS = 0.5  # of a variable's pairs: if more of them changed, none is worth a try
 NAMED = 4  # variables named in a cell
 CHANGED = {  # what became of a pair, for readers
     "association lost": "no longer there",
@@ -34,7 +35,7 @@ WORST = 20  # pairs listed
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedVariable:
     """A variable with its grade and what led to it."""
 
     variable: ReleasedVariable
@@ -76,14 +77,14 @@ class Graded:
 
 def graded(
     variables: Sequence[ReleasedVariable], found: Mapping[str, VariableUtility], pairs: Sequence[PairUtility]
-) -> tuple[Graded, ...]:
+) -> tuple[GradedVariable, ...]:
     """Grade every variable; a pair that changed counts against the one of the two that has more of them."""
     known = {v.name: v for v in variables}
     there = [pair for pair in pairs if pair.first in known and pair.second in known]
     changed = [pair for pair in there if is_changed(pair)]
     owned = _owned(changed, known, found)
     number, lost = (Counter(name for pair in some for name in _ends(pair)) for some in (there, changed))
-    alone = {name for name in owned if lost[name] > max(MOST * number[name], 1)}
+    alone = {name for name in owned if lost[name] > max(MAX_SHARE_OF_CHANGED_PAIRS * number[name], 1)}
     partners: dict[str, list[str]] = {}
     for owner, others in owned.items():
         for other in others if owner not in alone else ():
@@ -110,7 +111,7 @@ def is_changed(pair: PairUtility) -> bool:
     if (pair.effect or 0.0) < SLIGHT:
         return False
     if pair.outcome in ("weaker", "stronger"):
-        return pair.utility is not None and pair.utility < WEAK * (1.0 if pair.left is None else pair.left)
+        return pair.utility is not None and pair.utility < MIN_RATIO * (1.0 if pair.left is None else pair.left)
     return pair.outcome in CHANGED
 
 
@@ -144,13 +145,13 @@ def _grade(
     alone: bool,
     associations: tuple[str, ...],
     partners: tuple[str, ...],
-) -> Graded:
+) -> GradedVariable:
     distance = 0.0 if variable.same else found.distance if found is not None else None
     lost = variable.missing - variable.missing_before
     gaps = lost >= MUCH or (variable.missing == 1 and variable.missing_before < 1)
-    apart = distance is not None and distance >= APART
+    apart = distance is not None and distance >= MIN_DISTANCE_APART
     cares = []
-    if distance is not None and CLOSE <= distance < APART:
+    if distance is not None and MAX_DISTANCE_AS_BEFORE <= distance < MIN_DISTANCE_APART:
         cares.append("its shares and quantiles are a little off")
     if SOME <= lost < MUCH:
         cares.append("some of its values are blank")
@@ -161,7 +162,7 @@ def _grade(
         grade = "with care"
     elif distance is None:
         grade = "not compared"
-    return Graded(
+    return GradedVariable(
         variable,
         grade,
         distribution=apart,

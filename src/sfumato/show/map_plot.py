@@ -26,10 +26,10 @@ from sfumato.show.vega import (
 )
 
 HALF = 54  # characters of a legend's entry that half the width of a picture has room for
-LONG = 40  # characters of a name before it is shortened in a picture
+MAX_NAME_LENGTH = 40  # characters of a name before it is shortened in a picture
 LIVELY = "datum.frontier || datum.chosen || family.family && indexof(family.family, datum.family) >= 0"
 STAR = "M0,-1L0.24,-0.32L0.95,-0.31L0.38,0.12L0.59,0.81L0,0.4L-0.59,0.81L-0.38,0.12L-0.95,-0.31L-0.24,-0.32Z"
-WIDE = 110  # characters of a line above the picture
+MAX_LINE_LENGTH = 110  # characters of a line above the picture
 POINTS = {"name": "points"}  # the data of most layers
 
 
@@ -161,7 +161,9 @@ def _open_marks(summary: Summary, points: Sequence[dict[str, Any]]) -> Spec:
     """Say above the picture what open marks are, if there are any: they break a bound that is on neither axis."""
     if not any(point["breaks"] for point in points):
         return {}
-    text = wrap(f"○ open marks break a bound that is on neither axis: {bounds_in_words(summary.off_map)}", WIDE)
+    text = wrap(
+        f"○ open marks break a bound that is on neither axis: {bounds_in_words(summary.off_map)}", MAX_LINE_LENGTH
+    )
     return {
         "title": {"text": text, "anchor": "start", "fontSize": 11, "fontWeight": "normal", "color": WARN, "offset": 8}
     }
@@ -276,7 +278,7 @@ def _marks(summary: Summary, points: Sequence[dict[str, Any]], x: Spec, y: Spec,
     legend = {
         "title": "Method (click to highlight)" if live else "Method",
         "symbolOpacity": 1,
-        "columns": 1 if longest > HALF else 2 if longest > LONG else 4,
+        "columns": 1 if longest > HALF else 2 if longest > MAX_NAME_LENGTH else 4,
         "labelLimit": 640,
     }
     colours = {"domain": families, "range": cycled(COLOURS, len(families))}
@@ -375,12 +377,12 @@ def shortened(label: str) -> str:
     >>> shortened("MDAV(k=3)"), shortened("GlobalRecoding(groups=5, rare=0.05) + LocalSuppression(k=3) + MDAV(k=3)")
     ('MDAV(k=3)', 'GlobalRecoding(…) + … + MDAV(k=3)')
     """
-    if len(label) <= LONG:
+    if len(label) <= MAX_NAME_LENGTH:
         return label
     steps = label.split(" + ")
     if len(steps) == 1:
-        return label[: LONG - 1] + "…"
+        return label[: MAX_NAME_LENGTH - 1] + "…"
     brief = [re.sub(r"\(.+\)$", "(…)", step) for step in steps[:-1]]
-    last = steps[-1] if len(steps[-1]) <= LONG else re.sub(r"\(.+\)$", "(…)", steps[-1])
+    last = steps[-1] if len(steps[-1]) <= MAX_NAME_LENGTH else re.sub(r"\(.+\)$", "(…)", steps[-1])
     kept = brief if len(steps) == 2 else [brief[0], "…"]
     return " + ".join([*kept, last])

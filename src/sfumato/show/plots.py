@@ -36,7 +36,7 @@ from sfumato.show.wording import percentage, quantity
 MILLISECONDS = 86_400_000  # of a day: what pictures count time in
 PARTS = ("#0b6e8a", "#c8553d", "#e3a857", "#8a8578", "#5b8c5a", "#7a5195")  # of a score
 
-MOST = 40  # variables on the map
+MAX_VARIABLES = 40  # variables on the map
 
 
 def scored(summary: Summary) -> list[CandidateLine]:
@@ -295,7 +295,7 @@ def level_plot(found: Sequence[KeyLevel], *, width: int = 420) -> Spec:
 
 def pair_map(title: str, by_pair: Mapping[tuple[str, str], float], *, better: str, width: int | None = None) -> Spec:
     """Draw a square for each pair of variables, the worst variables first; the darker, the worse."""
-    order = worst_first(by_pair, better)[:MOST]
+    order = worst_first(by_pair, better)[:MAX_VARIABLES]
     cells = [
         {"a": one, "b": other, "value": value}
         for pair, value in by_pair.items()

@@ -10,7 +10,7 @@ from sfumato.composition import Chain
 from sfumato.core import Method
 from sfumato.restoration.findings import Checked
 from sfumato.show.advice import advice_on
-from sfumato.show.grades import Graded, changed_pairs, graded, is_untold, pairs_there
+from sfumato.show.grades import GradedVariable, changed_pairs, graded, is_untold, pairs_there
 from sfumato.show.summary import Avoid, ChangedPair, Grade, Release, ReleaseVariable, Usefulness
 from sfumato.show.wording import count, lower_first
 
@@ -137,14 +137,14 @@ def _facts_going_out(facts: ReleaseFacts, checked: Checked | None) -> ReleaseFac
     return replace(facts, variables=tuple(kept), removed=tuple(dict.fromkeys((*facts.removed, *gone))))
 
 
-def _renewed(one: Graded, checked: Checked | None) -> Graded:
+def _renewed(one: GradedVariable, checked: Checked | None) -> GradedVariable:
     """Return the grade of a variable that repairs computed anew: it is of use for one thing."""
     anew = _done_anew(one.variable, checked)
     if not anew:
         return one
     numbers = "its numbers tell who belongs together and nothing else"
     care = numbers if anew == NUMBERED else "estimates differ from those with the original weights"
-    return Graded(one.variable, "with care", cares=(care,))
+    return GradedVariable(one.variable, "with care", cares=(care,))
 
 
 def _done_anew(variable: ReleasedVariable, checked: Checked | None) -> str:
@@ -168,7 +168,7 @@ def _undone(variable: ReleasedVariable, method: Method | None) -> str:
     return "as collected" if variable.same or method is not None else "not told"
 
 
-def _statement(told: Sequence[Graded], pairs: Sequence[PairUtility], changed: Sequence[ChangedPair]) -> str:
+def _statement(told: Sequence[GradedVariable], pairs: Sequence[PairUtility], changed: Sequence[ChangedPair]) -> str:
     """Count what the file is good for."""
     number = Counter(one.grade for one in told)
     counts = [f"{number[grade]} {words}" for grade, words in COUNTED.items() if number[grade]]
@@ -181,7 +181,7 @@ def _statement(told: Sequence[Graded], pairs: Sequence[PairUtility], changed: Se
     return said
 
 
-def _avoid(told: Sequence[Graded]) -> tuple[Avoid, ...]:
+def _avoid(told: Sequence[GradedVariable]) -> tuple[Avoid, ...]:
     """List what an analyst should not do, by the variables that suffered themselves: a few points, not every pair."""
     points = []
     if gaps := _names(one for one in told if one.gaps):
@@ -201,5 +201,5 @@ def _avoid(told: Sequence[Graded]) -> tuple[Avoid, ...]:
     return tuple(points)
 
 
-def _names(told: Iterable[Graded]) -> tuple[str, ...]:
+def _names(told: Iterable[GradedVariable]) -> tuple[str, ...]:
     return tuple(one.variable.name for one in told)

@@ -18,7 +18,7 @@ from sfumato.show.verdict import GOES_OUT
 from sfumato.show.wording import count
 
 ROWS = 8  # candidates listed; the report has them all
-LONG = 30  # characters of a measure's name before its parameters are left out
+MAX_NAME_LENGTH = 30  # characters of a measure's name before its parameters are left out
 LINES = 34  # of a sweep's results at most; with the messages before them that makes 40
 ADVICE, WARNINGS = 12, 8  # lines of what to change and of what to know, beyond which the report is named
 LARGEST = "largest chance of a "  # how the part of a measure begins that speaks of the single worst case
@@ -274,7 +274,7 @@ def pair_table(summary: Summary, keys: Collection[str] | None = None) -> Table:
             if keys is not None and measure.key not in keys:
                 continue
             was = (before[measure.key].text if measure.key in before else "",) if before else ()
-            name = measure.name if len(measure.name) <= LONG else measure.name.partition("(")[0]
+            name = measure.name if len(measure.name) <= MAX_NAME_LENGTH else measure.name.partition("(")[0]
             way = "↓" if measure.better == "lower" else "↑"
             cells = (f"{name} {way}", *was, figures[measure.key].text, measure.title)
             table.add_row(*(Text(cell) for cell in cells))

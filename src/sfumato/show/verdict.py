@@ -21,7 +21,7 @@ from sfumato.data.roles import Undeclared
 from sfumato.measurement import AT_LEAST, AT_MOST, BY_MODEL, KNOWING, MODELS_DIFFER, WITH_REGISTER
 from sfumato.restoration.findings import Checked
 from sfumato.show.advice import MADE, TOPIC_OF
-from sfumato.show.grades import APART, is_changed, is_untold, pairs_there
+from sfumato.show.grades import MIN_DISTANCE_APART, is_changed, is_untold, pairs_there
 from sfumato.show.summary import Bound, Change, MeasureLine, Verdict
 from sfumato.show.wording import count, lower_first, number, percentage
 
@@ -50,9 +50,9 @@ EXPLAINED: Mapping[str, str] = {  # lines of the table before / after, by how th
     GOES_OUT: "figures of a random method are means over its draws, and repairs come after them; this is the figure of "
     "the one file that is written, as sfumato compare finds it",
 }
-DEAR: Mapping[str, float] = {"share": 0.02, "percent": 2.0}  # by unit of utility: a loss that is worth saying
-MOSTLY = 0.8  # of what a wider bound gains
-MANY = 100  # different numbers from which on they tell records apart
+MIN_LOSS: Mapping[str, float] = {"share": 0.02, "percent": 2.0}  # by unit of utility: a loss that is worth saying
+MIN_SHARE_OF_GAIN = 0.8  # of what a wider bound gains
+MIN_DIFFERENT_NUMBERS = 100  # different numbers from which on they tell records apart
 
 
 def verdict_of(
@@ -276,9 +276,9 @@ def _price_of_bounds(results: Results, row: Row, choice: Choice, names: Mapping[
         breaking = [r for r in measured if not keeps(r, key, choice.bounds[key], bounded)]
         allowed = [r for r in breaking if all(keeps(r, w, bound, results.figures[w]) for w, bound in others)]
         most = max(map(gained, allowed), default=0.0)
-        if most <= 0 or (most < DEAR.get(about.unit, math.inf) and key != _of_households(results)):
+        if most <= 0 or (most < MIN_LOSS.get(about.unit, math.inf) and key != _of_households(results)):
             continue
-        near = [r for r in allowed if gained(r) >= MOSTLY * most]
+        near = [r for r in allowed if gained(r) >= MIN_SHARE_OF_GAIN * most]
         best = min(near, key=lambda r: _worse(r.means[key], bounded))
         has, would = (written(r.means[choice.objective], about.unit) for r in (row, best))
         yield (
@@ -346,7 +346,7 @@ def _unlucky(results: Results, row: Row, choice: Choice, names: Mapping[str, str
     if len(own) < 2 or not others or math.isnan(own[0]):
         return
     best = min(others, key=lambda r: _worse(r.values[key][0], about))
-    if _worse(own[0], about) - _worse(best.values[key][0], about) < DEAR.get(about.unit, math.inf):
+    if _worse(own[0], about) - _worse(best.values[key][0], about) < MIN_LOSS.get(about.unit, math.inf):
         return
     has, mean, would = (written(value, about.unit) for value in (own[0], row.means[key], best.values[key][0]))
     yield (
@@ -551,7 +551,9 @@ def _losses(found: Examination) -> tuple[str, ...]:
         changed = [p for p in pairs if is_changed(p)]
         worst = sorted(changed, key=lambda p: -(p.effect or 0.0))[:2]
         named = f", most of all {' and '.join(' with '.join(p.titles) for p in worst)}" if worst else ""
-        apart = tuple(v.title for v in found.usefulness.variables if v.distance is not None and v.distance >= APART)
+        apart = tuple(
+            v.title for v in found.usefulness.variables if v.distance is not None and v.distance >= MIN_DISTANCE_APART
+        )
         where = " in the sample" if found.usefulness.sampled else ""
         if pairs:
             some = f"{len(changed):,} of {count(len(pairs), 'pair')} of variables no longer hang together as they did"
@@ -581,7 +583,7 @@ def _collected(
         yield f"{count(len(data), 'variable')} of {len(release.variables)}: {'; '.join(by_role)}"
     for name in same:
         values = distinct.get(name, 0)
-        if schema[name].kind != "numeric" or values < max(MANY, len(results.original) / 4):
+        if schema[name].kind != "numeric" or values < max(MIN_DIFFERENT_NUMBERS, len(results.original) / 4):
             continue
         what = f"{name}, the survey weight," if name == schema.weight else name
         cure = (

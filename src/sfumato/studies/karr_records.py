@@ -24,7 +24,7 @@ Rows = NDArray[np.intp]
 
 RANDOM = 20  # samples drawn at random to compare with
 WEIGHTY = 0.05  # of the records: those of the largest leverage
-ALONE = 1e-9  # less than this is left of a record that alone determines a coefficient
+MIN_REMAINDER = 1e-9  # less than this is left of a record that alone determines a coefficient
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class Regression:
             size = moved**2 @ self.weight
             by = sign * residual / left
             cost = -sign * self.spread * size / left + 2 * by * (moved @ (self.weight * shift)) + by**2 * size
-        return np.where(left > ALONE, cost, np.inf)
+        return np.where(left > MIN_REMAINDER, cost, np.inf)
 
 
 def chosen_records(family: Sequence[Regression], number: int) -> Rows:

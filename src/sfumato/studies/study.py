@@ -117,9 +117,9 @@ def judged(statement: str, held: Mapping[str, bool], printed: tuple[int, int], o
 
 # Statements judged with several seeds: one whose verdict changes with the seed gets none, and says so
 
-TRIED = 5
+SEEDS = 5
 
-# statements whose verdict was not the same with all of TRIED seeds, at full size, and with how many of them they held
+# statements whose verdict was not the same with all of SEEDS seeds, at full size, and with how many of them they held
 CHANGING: dict[str, dict[str, int]] = {
     "domingo": {
         "Distortion by probability distribution performs very poorly (section 7): among the worst ten by Score": 1,
@@ -153,7 +153,7 @@ def unsettled(study: Study) -> Study:
 def _doubted(finding: Finding, held: int | None) -> Finding:
     if held is None or finding.holds is None:
         return finding
-    told = f"{finding.detail}; the verdict changes with the seed: it held with {held} of {TRIED}"
+    told = f"{finding.detail}; the verdict changes with the seed: it held with {held} of {SEEDS}"
     return replace(finding, holds=None, changes=True, detail=told)
 
 

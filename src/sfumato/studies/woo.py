@@ -421,7 +421,7 @@ METHODS: dict[str, Method] = {
     FITTED_RANK: RankSwapping(0.05),
 }
 PRINTED = tuple(name for name in METHODS if name != FITTED_RANK)
-LEAST_GROUP = 10  # records of a group in the modified logistic models that get a model of their own; fitted
+MIN_GROUP = 10  # records of a group in the modified logistic models that get a model of their own; fitted
 
 SETTING = (
     "The paper describes its eight data types only in words: symmetric and non-symmetric departures from the normal "
@@ -433,7 +433,7 @@ SETTING = (
     "digits come near print says that the families are of the same kind.",
     "Measures are sums over the pooled records, as in the paper: MCM, the cluster measure with g = 5 and 10 % of n, "
     "and the propensity measures with its two logistic models, its trees (cp = 0.001, 0.0001) and its modified "
-    f"logistic models (g = 1 % of n; groups of fewer than {LEAST_GROUP} records have the share of protected ones as "
+    f"logistic models (g = 1 % of n; groups of fewer than {MIN_GROUP} records have the share of protected ones as "
     "propensity, which is fitted: Resampling then scores 6 to 41 with five seeds, with a model in every group 26 to "
     "80, in print 13 to 34). By chance alone, two samples of one population score about 125 and 250 in the cluster "
     "measure with g = 500 and 1000, which is where the printed figures of Rank lie.",
@@ -478,10 +478,10 @@ def measures(n: int) -> dict[str, Measure]:
         "Tree Model I": PropensityUtility(model="tree", cp=0.001, total=True, permutations=0),
         "Tree Model II": PropensityUtility(model="tree", cp=0.0001, total=True, permutations=0),
         "Modified Logistic I": PropensityUtility(
-            model="modified logistic I", groups=0.01, total=True, least_group=LEAST_GROUP
+            model="modified logistic I", groups=0.01, total=True, least_group=MIN_GROUP
         ),
         "Modified Logistic II": PropensityUtility(
-            model="modified logistic II", groups=0.01, total=True, least_group=LEAST_GROUP
+            model="modified logistic II", groups=0.01, total=True, least_group=MIN_GROUP
         ),
     }
 

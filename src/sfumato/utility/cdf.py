@@ -46,7 +46,7 @@ OfOne = Differences | SortedDifferences
 
 
 @dataclass(frozen=True, eq=False)
-class Below:
+class SumsBelow:
     """Adds up what the records of a part weigh that lie at or below each of some points; it goes to other processes."""
 
     names: tuple[str, ...]
@@ -117,7 +117,7 @@ class SampledDifferences:
         copies = np.bincount(place)
         sums = [
             half.total(
-                Below(
+                SumsBelow(
                     tuple(names[j] for j in turn),
                     tuple(columns[j].number[side] for j in turn),
                     total.unit,
@@ -205,7 +205,7 @@ MISSING = (
     "a missing value has a place of its own below all others, the same in both tables, so that values missing in one "
     "table only count as a difference"
 )
-MANY = (
+FALLS_WITH_VARIABLES = (
     "the more variables, the fewer records lie at or below a point in all of them, and the smaller the figure: compare "
     "figures of the same variables, and choose few"
 )
@@ -258,7 +258,7 @@ class CDFDifference(Measure):
         missing=MISSING,
         paired=False,
         parts="sample",
-        caveat=MANY,
+        caveat=FALLS_WITH_VARIABLES,
         formula="max over a of |S_X(a) - S_Y(a)|,   a = every record of both tables\n"
         "S_X(a) = sum of w_i over the records with x_i <= a in every variable, over the sum of all w_i",
         reading="0 is the same distribution; 0.1 means that some corner of the data holds 10 percentage points more "
@@ -319,7 +319,7 @@ class CDFMaximum(CDFDifference):
         missing=MISSING,
         paired=False,
         parts="sample",
-        caveat=MANY,
+        caveat=FALLS_WITH_VARIABLES,
         formula="sum over a of (S_X(a) - S_Y(a))^2 / (n + m),   a = the n + m records of both tables\n"
         "total=True: the sum itself;   S as in CDFMaximum",
         reading="A mean of squares, so small numbers: for one variable at most 1/3, and about 1 / (3 n) between two "

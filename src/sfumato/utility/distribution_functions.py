@@ -403,7 +403,7 @@ class SortedDifferences:
                 gaps[side] += int(np.count_nonzero(values == BELOW_ALL))
                 runs.add(values, -weights if side else weights)
         before, after = (total.sum for total in totals)
-        found = _Found()
+        found = _LargestDifference()
         for values, copies, ours, theirs in functions(runs):
             found.add(values, copies, (ours * after - theirs * before) / (before * after), ours, theirs)
         shares = found.ours / before, found.theirs / after
@@ -441,7 +441,7 @@ def _by_table(weights: NDArray[Any]) -> Floats:
     return np.column_stack([np.maximum(weights, 0.0), np.maximum(-weights, 0.0)])
 
 
-class _Found:
+class _LargestDifference:
     """The largest difference so far, where it is, and the sums of squares."""
 
     def __init__(self) -> None:

@@ -390,7 +390,7 @@ class NonUniformEntropy(Measure):
 
 
 @dataclass(frozen=True)
-class Lost:
+class InformationLost:
     """The information that is gone with the values of a variable."""
 
     name: str
@@ -414,21 +414,21 @@ class Lost:
         }
 
 
-def _lost(variable: Coarsened) -> Lost:
+def _lost(variable: Coarsened) -> InformationLost:
     """Add up what is lost: record by record where records match, else as if the classes were as in the original."""
     there = present(variable.values)
     values = variable.values[there]
     alone = surprise(values, np.zeros(len(values), dtype=np.int8))
     recoding = variable.recoding
     if recoding is None:
-        return Lost(variable.name, float(alone.sum()), float(alone.sum()), 1.0)
+        return InformationLost(variable.name, float(alone.sum()), float(alone.sum()), 1.0)
     within = surprise(values, recoding.original[there]) if recoding.recoded else np.zeros(len(values))
     if variable.both is not None and variable.both.matched:
         gone = ~present(recoding.protected)[there]
         bits = float(np.where(gone, alone, within).sum())
     else:
         bits = float(variable.left * within.sum() + (1 - variable.left) * alone.sum())
-    return Lost(variable.name, bits, float(alone.sum()), 1 - variable.left)
+    return InformationLost(variable.name, bits, float(alone.sum()), 1 - variable.left)
 
 
 def surprise(values: NDArray[np.generic], classes: NDArray[np.generic]) -> Floats:

@@ -373,14 +373,14 @@ def intervals(fitted: Fitted, level: float) -> dict[str, Any]:
     return columns
 
 
-LEAST_LEVEL = 1e-6
+MIN_LEVEL = 1e-6
 
 
 def _check_level(owner: Any) -> None:
     """Require a level of confidence between 0 and 1, which arithmetic can tell from either."""
     parameters.share(owner, "level")
-    if owner.level < LEAST_LEVEL:
-        raise parameters.refuse(owner, f"level must be at least {LEAST_LEVEL:g}; got {owner.level!r}")
+    if owner.level < MIN_LEVEL:
+        raise parameters.refuse(owner, f"level must be at least {MIN_LEVEL:g}; got {owner.level!r}")
     if owner.level == 1.0:
         raise parameters.refuse(owner, "level must be below 1: an interval that is sure has no end")
 
@@ -389,7 +389,8 @@ def _check_level(owner: Any) -> None:
 
 FIRST, SECOND = "original's ellipsoid, protected posterior", "protected ellipsoid, original's posterior"
 DOUBTFUL = 1e-6  # relative error above which a note tells of it
-SHARP = 0.8  # from here on a search found nothing of equal degrees of freedom that overlaps more than equal posteriors
+# from here on a search found nothing of equal degrees of freedom that overlaps more than equal posteriors
+MIN_SHARP_LEVEL = 0.8
 ROUNDING = 1e-9
 BLOCK = 20_000  # draws at a time
 
@@ -455,7 +456,7 @@ class EllipsoidOverlap(ModelMeasure):
         if self.monte_carlo is not None:
             parameters.whole(self, "monte_carlo", least=100)
         drawn = self.monte_carlo is not None  # an experiment repeats what is random
-        most = self.level if self.level >= SHARP and not drawn else 1.0
+        most = self.level if self.level >= MIN_SHARP_LEVEL and not drawn else 1.0
         about = replace(type(self).about, range=(0.0, most), random=drawn)
         object.__setattr__(self, "about", about)
 

@@ -18,11 +18,11 @@ from sfumato.pair import Pair
 from sfumato.pair.statistics import Values
 from sfumato.registry import catalogued
 from sfumato.utility.association import REASONS, Column, pair_tests
-from sfumato.utility.table_utility import DENSE, MOST_TABLES, means_of_tables
+from sfumato.utility.table_utility import DENSE, MAX_TABLES, means_of_tables
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
-MOST_WAYS = 4
+MAX_WAYS = 4
 SHOWN = 20  # tables listed, those that moved most
 
 
@@ -71,7 +71,7 @@ class AverageAbsoluteDistance(Measure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        parameters.whole(self, "ways", most=MOST_WAYS)
+        parameters.whole(self, "ways", most=MAX_WAYS)
         parameters.whole(self, "bands", least=2)
         if self.ways == 1:
             self.known_as(joint=False)
@@ -90,9 +90,9 @@ class AverageAbsoluteDistance(Measure):
         sets = list(combinations(coded, self.ways))
         if not sets:
             raise NotApplicable(f"tables of {self.ways} variables need as many that compare; there are {len(coded)}")
-        if len(sets) > MOST_TABLES:
+        if len(sets) > MAX_TABLES:
             raise NotApplicable(
-                f"{len(sets):,} tables of {self.ways} variables are more than the {MOST_TABLES:,} it counts; give "
+                f"{len(sets):,} tables of {self.ways} variables are more than the {MAX_TABLES:,} it counts; give "
                 "fewer ways, or name the variables"
             )
         found = {chosen: _distance([coded[name] for name in chosen]) for chosen in sets}

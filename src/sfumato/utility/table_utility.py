@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 Statistic = Literal["VW", "FT", "G", "JSD", "Bhattacharyya", "absolute difference", "weighted absolute difference"]
 Null = Literal["fitted model", "two samples"]
 NORMAL = sqrt(2 / pi)  # the mean size of a standard normal variable
-MOST_TABLES = 50_000
+MAX_TABLES = 50_000
 DENSE = 2**16  # cells that are counted in an array of all of them, however few records there are
 
 
@@ -187,7 +187,7 @@ Codes = NDArray[np.int64]
 Cuts = Literal["both", "original"]
 STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 PLACES = ("first", "second", "third", "fourth")
-FEW = 5.0  # pooled records per cell below which expected values are rough
+MIN_RECORDS_PER_CELL = 5.0  # pooled records per cell below which expected values are rough
 
 
 @catalogued(
@@ -304,10 +304,10 @@ class TableUtility(Measure):
         if len(columns) < self.ways:
             told = f"; {'; '.join(notes)}" if notes else ""
             raise NotApplicable(f"tables of {self.ways} variables need as many; {len(columns)} can be compared{told}")
-        if comb(len(columns), self.ways) > MOST_TABLES:
+        if comb(len(columns), self.ways) > MAX_TABLES:
             raise NotApplicable(
                 f"{len(columns)} variables make {comb(len(columns), self.ways):,} tables of {self.ways}, more than "
-                f"{MOST_TABLES:,}; choose variables=[...]"
+                f"{MAX_TABLES:,}; choose variables=[...]"
             )
         return _Coded.of(tables, columns, notes)
 
@@ -438,7 +438,7 @@ def _rows(
 def _said(tables: dict[tuple[str, ...], Cells], own: dict[tuple[str, ...], float]) -> Iterator[str]:
     if len(own) < len(tables):
         yield f"{len(tables) - len(own):,} tables left out: no cell is empty in neither file"
-    sparse = sum(cells.records < FEW * cells.number for cells in tables.values())
+    sparse = sum(cells.records < MIN_RECORDS_PER_CELL * cells.number for cells in tables.values())
     if sparse:
         share = "every table has" if sparse == len(tables) else f"{sparse:,} of {len(tables):,} tables have"
-        yield f"{share} fewer than {FEW:.0f} records per cell: the expected values are rough there"
+        yield f"{share} fewer than {MIN_RECORDS_PER_CELL:.0f} records per cell: the expected values are rough there"

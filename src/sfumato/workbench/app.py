@@ -17,12 +17,11 @@ from starlette.routing import Mount, Route
 from sfumato.errors import SfumatoError
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.guard import Guard, Sessions
-from sfumato.workbench.journal import Now, Stale
+from sfumato.workbench.journal import CurrentDraft, Stale
 from sfumato.workbench.pages import Page, page_of, render, static
 from sfumato.workbench.screens import OPEN, screen_of, screens
-from sfumato.workbench.screens.screen import Done, Form, Refused, Screen
-from sfumato.workbench.uploads import MOST as MOST_UPLOADED
-from sfumato.workbench.uploads import plain_name, received
+from sfumato.workbench.screens.screen import ActionResult, Form, Refused, Screen
+from sfumato.workbench.uploads import MAX_UPLOAD_BYTES, plain_name, received
 
 # Files of the project's folder that a page leads to: reports, plots, the release, the scripts
 
@@ -30,7 +29,7 @@ from sfumato.workbench.uploads import plain_name, received
 PLACES = ("report.html", "report.md", "results.json", "schema.toml", "decision.json", "reproduce.sh", "reproduce.py")
 FOLDERS = ("release", "plots")
 # a page of ours with scripts inside it: it runs as if it came from nowhere, so that it reaches nothing of this server
-APART = (
+SANDBOX_POLICY = (
     "sandbox allow-scripts; default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "frame-ancestors 'none'"
 )
@@ -47,7 +46,7 @@ def served(folder: Path, place: str) -> Response:
         raise HTTPException(404)
     kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     shown = path.suffix in (".html", ".png", ".svg")
-    headers = {"content-security-policy": APART} if path.suffix in (".html", ".svg") else {}
+    headers = {"content-security-policy": SANDBOX_POLICY} if path.suffix in (".html", ".svg") else {}
     disposition = "inline" if shown else "attachment"
     return FileResponse(
         path, media_type=kind, headers=headers, filename=path.name, content_disposition_type=disposition
@@ -56,7 +55,7 @@ def served(folder: Path, place: str) -> Response:
 
 # the pages
 
-MOST_IN_A_FORM = 4 * 1024**2  # bytes
+MAX_FORM_BYTES = 4 * 1024**2  # bytes
 
 
 def make_app(desk: Desk, sessions: Sessions, port: int) -> Guard:
@@ -157,7 +156,7 @@ class Pages:
 
         return await run_in_threadpool(carry_out)
 
-    def _apply(self, done: Done, screen: Screen, revision: int, once: str) -> None:
+    def _apply(self, done: ActionResult, screen: Screen, revision: int, once: str) -> None:
         if done.make is not None:
             self.desk.change(done.make, screen=screen.slug, what=done.what, revision=revision, once=once)
         elif done.what:
@@ -192,7 +191,7 @@ class Pages:
         """Tell the revision that holds and what is running, so that no tab shows an old state for long."""
 
         def told() -> Mapping[str, Any]:
-            now: Now = self.desk.now()
+            now: CurrentDraft = self.desk.now()
             return {"revision": now.revision, "job": self.desk.jobs.plain()}
 
         return JSONResponse(await run_in_threadpool(told))
@@ -201,7 +200,7 @@ class Pages:
         """Take a file that was dropped on the page."""
         _proved(request, "")
         name = plain_name(request.query_params.get("name", ""))
-        path = await received(self.desk.folder, name, request.stream(), most=MOST_UPLOADED)
+        path = await received(self.desk.folder, name, request.stream(), most=MAX_UPLOAD_BYTES)
         self.desk.journal.note("open", f"{name} was put into the project's folder")
         return JSONResponse({"name": path.name})
 
@@ -225,7 +224,7 @@ class Pages:
         body = bytearray()
         async for chunk in request.stream():
             body += chunk
-            if len(body) > MOST_IN_A_FORM:
+            if len(body) > MAX_FORM_BYTES:
                 raise HTTPException(413)
         pairs = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=100_000)
         form = Form(pairs)

@@ -26,7 +26,7 @@ from sfumato.workbench.desk import Desk, stamp
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.latest import Latest
 
-REST = 8  # while a run goes on, looking at it again waits this many times as long as the last look took
+PAUSE_FACTOR = 8  # while a run goes on, looking at it again waits this many times as long as the last look took
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Board:
 
 
 @dataclass
-class _Seen:
+class _CachedBoard:
     """The results that were read last, of which store, and how long that took."""
 
     key: str = ""
@@ -109,7 +109,7 @@ class _Seen:
     lock: Lock = field(default_factory=Lock)
 
 
-_SEEN: "WeakKeyDictionary[Desk, _Seen]" = WeakKeyDictionary()
+_BOARDS: "WeakKeyDictionary[Desk, _CachedBoard]" = WeakKeyDictionary()
 
 
 def finished(desk: Desk, draft: Draft, record: Record) -> Results | None:
@@ -120,13 +120,13 @@ def finished(desk: Desk, draft: Draft, record: Record) -> Results | None:
     store = desk.folder / STORE
     if not store.exists():
         return None
-    seen = _SEEN.setdefault(desk, _Seen())
+    seen = _BOARDS.setdefault(desk, _CachedBoard())
     table = desk.table(draft)
     about = f"{table.fingerprint} {record!r} {draft.elsewhere}"
     key = f"{stamp(store)} {about}"
     with seen.lock:
         fresh = seen.key == key
-        resting = seen.key.endswith(about) and time.monotonic() - seen.when < REST * seen.took
+        resting = seen.key.endswith(about) and time.monotonic() - seen.when < PAUSE_FACTOR * seen.took
         told = desk.jobs.told()
         if not fresh and not (resting and told is not None and told.running):
             start = time.process_time()

@@ -17,16 +17,16 @@ from sfumato.data.schema_file import schema_of, schema_text
 from sfumato.errors import FileError
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.jobs import Jobs
-from sfumato.workbench.journal import Journal, Now, Stale
+from sfumato.workbench.journal import CurrentDraft, Journal, Stale
 
 if TYPE_CHECKING:
     from sfumato.workbench.latest import Latest
 
 T = TypeVar("T")
 SCHEMA = "schema.toml"
-MOST_KEPT = 64  # answers that are kept in memory, the latest ones
+MAX_KEPT = 64  # answers that are kept in memory, the latest ones
 TABLES = ("table", "table and schema", "begun")  # answers as large as the file itself
-MOST_TABLES = 2  # of each of these: the one that holds, and the one that undo leads to
+MAX_TABLES = 2  # of each of these: the one that holds, and the one that undo leads to
 
 
 class Desk:
@@ -55,7 +55,7 @@ class Desk:
 
     # the draft
 
-    def now(self) -> Now:
+    def now(self) -> CurrentDraft:
         """Return the draft that holds, after taking over a schema.toml that was edited outside."""
         found = self.journal.now()
         if self._edited_outside(found.draft) is None:
@@ -73,15 +73,15 @@ class Desk:
 
     def change(
         self, make: Callable[[Draft], Draft], *, screen: str, what: str, revision: int | None = None, once: str = ""
-    ) -> Now:
+    ) -> CurrentDraft:
         """Write a change to the journal, and the schema to its file."""
         return self._written(lambda: self.journal.change(make, screen=screen, what=what, revision=revision, once=once))
 
-    def undo(self, revision: int | None = None) -> Now:
+    def undo(self, revision: int | None = None) -> CurrentDraft:
         """Go back by one step."""
         return self._written(lambda: self.journal.undo(revision))
 
-    def redo(self, revision: int | None = None) -> Now:
+    def redo(self, revision: int | None = None) -> CurrentDraft:
         """Go forward again by one step."""
         return self._written(lambda: self.journal.redo(revision))
 
@@ -90,7 +90,7 @@ class Desk:
         if revision != self.now().revision:
             raise Stale
 
-    def _written(self, move: Callable[[], Now]) -> Now:
+    def _written(self, move: Callable[[], CurrentDraft]) -> CurrentDraft:
         """Move to another draft, and write its schema to the file."""
         with self._writing:
             made = move()
@@ -187,9 +187,9 @@ class Desk:
             with self._lock:
                 self._kept[key] = made
                 alike = [one for one in self._kept if one[0] == name] if name in TABLES else []
-                for old in alike[:-MOST_TABLES]:
+                for old in alike[:-MAX_TABLES]:
                     del self._kept[old]
-                while len(self._kept) > MOST_KEPT:
+                while len(self._kept) > MAX_KEPT:
                     self._kept.popitem(last=False)
             return made
 

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 # secret itself is never sent. A server that was killed leaves its port behind, where anybody's program may answer by
 # now: it would learn nothing, and what it says is not believed.
 
-_ASKED = re.compile(r"Sfumato ([\w-]{20,100}) ([0-9a-f]{64})")
+_CREDENTIALS = re.compile(r"Sfumato ([\w-]{20,100}) ([0-9a-f]{64})")
 _ANSWERED = re.compile(r"([\w-]{20,100}) ([0-9a-f]{64})")
 
 
@@ -38,7 +38,7 @@ def question(secret: str) -> tuple[str, str]:
 
 def answer(secret: str, header: str, make: Callable[[], str]) -> str | None:
     """Return a token, made now, with the proof that it is ours; None to who does not know the secret."""
-    said = _ASKED.fullmatch(header)
+    said = _CREDENTIALS.fullmatch(header)
     if said is None or not hmac.compare_digest(_proof(secret, "question", said[1]), said[2]):
         return None
     token = make()

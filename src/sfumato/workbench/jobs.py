@@ -40,7 +40,7 @@ State = Literal["starting", "running", "done", "failed", "stopped"]
 
 
 @dataclass(frozen=True)
-class Told:
+class JobStatus:
     """How a run goes or went."""
 
     state: State
@@ -103,7 +103,7 @@ class Jobs:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGTERM)
 
-    def told(self) -> Told | None:
+    def told(self) -> JobStatus | None:
         """Tell what is running, or how the last run ended; None if there was none."""
         started = self._started()
         try:
@@ -113,10 +113,10 @@ class Jobs:
         if progress is None:
             if self._starting(started) or is_locked(self.folder):
                 said = "Reading the file and putting candidates together"
-                return Told("starting", said, running=True, command=self._command())
+                return JobStatus("starting", said, running=True, command=self._command())
             return self._fallen(started)
         if progress.state == "running":
-            return Told(
+            return JobStatus(
                 "running",
                 _words(progress),
                 running=True,
@@ -129,23 +129,23 @@ class Jobs:
                 command=self._command(),
             )
         if progress.state == "done":
-            return Told("done", "The last run is done", running=False, command=self._command())
+            return JobStatus("done", "The last run is done", running=False, command=self._command())
         if progress.state == "stopped" or (started.get("cancelled") and progress.pid == started.get("pid")):
-            return Told("stopped", STOPPED, running=False, command=self._command())
+            return JobStatus("stopped", STOPPED, running=False, command=self._command())
         said = f"The run ended: {progress.message}"
-        return Told("failed", said, running=False, log=self._log(), command=self._command())
+        return JobStatus("failed", said, running=False, log=self._log(), command=self._command())
 
-    def _fallen(self, started: Mapping[str, Any]) -> Told | None:
+    def _fallen(self, started: Mapping[str, Any]) -> JobStatus | None:
         """Tell of a run that ended before it could say how far it was: refused, most likely, or cancelled."""
         command = self._command()
         if not command:
             return None
         if started.get("cancelled"):
-            return Told("stopped", STOPPED, running=False, command=command)
+            return JobStatus("stopped", STOPPED, running=False, command=command)
         lines = self._log()
         last = next((line for line in reversed(lines) if line.startswith("sfumato: ")), lines[-1] if lines else "")
         said = f"The run ended: {last.removeprefix('sfumato: ')}"
-        return Told("failed", said, running=False, log=lines, command=command)
+        return JobStatus("failed", said, running=False, log=lines, command=command)
 
     def _keep(self, started: Mapping[str, Any]) -> None:
         with replacing(self.folder / NAME, private=True) as out:

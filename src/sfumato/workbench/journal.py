@@ -35,7 +35,7 @@ _TABLES = (
 
 
 @dataclass(frozen=True)
-class Now:
+class CurrentDraft:
     """The draft that holds, and its revision."""
 
     draft: Draft
@@ -75,7 +75,7 @@ class Journal:
             connection.execute("COMMIT")
         self.path.chmod(0o600)
 
-    def now(self) -> Now:
+    def now(self) -> CurrentDraft:
         """Return the draft that holds."""
         with self._open() as connection:
             return _now(connection)
@@ -88,7 +88,7 @@ class Journal:
         what: str | Callable[[Draft], str],
         revision: int | None = None,
         once: str = "",
-    ) -> Now:
+    ) -> CurrentDraft:
         """Make a new draft of the one that holds; the same ``once`` a second time changes nothing.
 
         ``revision`` is that of the page which the change was made on: if another has taken its place, the change is
@@ -115,7 +115,7 @@ class Journal:
             connection.execute("COMMIT")
             return _now(connection)
 
-    def undo(self, revision: int | None = None) -> Now:
+    def undo(self, revision: int | None = None) -> CurrentDraft:
         """Go back to the draft before the last step."""
         with self._open() as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -129,7 +129,7 @@ class Journal:
                 connection.execute("COMMIT")
             return _now(connection)
 
-    def redo(self, revision: int | None = None) -> Now:
+    def redo(self, revision: int | None = None) -> CurrentDraft:
         """Do the step again that was undone last."""
         with self._open() as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -190,7 +190,7 @@ class _Damaged(Exception):  # noqa: N818 - the journal makes an error of it that
     """A step that cannot be read."""
 
 
-def _now(connection: sqlite3.Connection) -> Now:
+def _now(connection: sqlite3.Connection) -> CurrentDraft:
     found = connection.execute("SELECT revision, parent, what, draft FROM now JOIN steps ON number = step").fetchone()
     if found is None:
         raise _Damaged("the step that holds is not there")
@@ -200,7 +200,7 @@ def _now(connection: sqlite3.Connection) -> Now:
         draft = Draft.from_json(zlib.decompress(content).decode())
     except (FileError, ValueError, TypeError, zlib.error) as error:
         raise _Damaged(str(error)) from error
-    return Now(
+    return CurrentDraft(
         draft=draft,
         revision=revision,
         undo=None if parent is None else what,

@@ -202,7 +202,7 @@ def group_of(method: type[Method]) -> str:
 # the form of a method
 
 Shape = Literal["whole", "number", "flag", "choice", "names", "ordered", "rows", "number or rows", "text"]
-SPARE = 3  # empty rows at the end of a list
+EMPTY_ROWS = 3  # empty rows at the end of a list
 WITHIN = "within"  # of the field that says inside which categories a step is done
 
 
@@ -402,7 +402,7 @@ def _first(ticked: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _spared(rows: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    return *rows, *(("", "") for _ in range(SPARE))
+    return *rows, *(("", "") for _ in range(EMPTY_ROWS))
 
 
 # what is said

@@ -19,7 +19,7 @@ from sfumato.show import wording
 from sfumato.show.page import breakable, vega_bundle
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.journal import Now
+from sfumato.workbench.journal import CurrentDraft
 from sfumato.workbench.screens import TITLES, UNOPENED, screens
 from sfumato.workbench.screens.screen import Form, Screen
 
@@ -99,7 +99,7 @@ class Page:
     """What is asked for: a screen, the draft that holds, and what was refused, if anything."""
 
     screen: Screen
-    now: Now
+    now: CurrentDraft
     csrf: str
     base: str  # the address that all others of the page are seen from
     query: Mapping[str, str]

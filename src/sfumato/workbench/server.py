@@ -16,7 +16,7 @@ from sfumato.workbench.guard import ENTER, TOKEN, Sessions, question, token_in
 NAME = "workbench.json"  # where the server of this folder is, for its owner
 DOOR = "enter.html"  # leads a browser in; other users see the commands of this one, but not this file
 HERE = "127.0.0.1"
-MOST_ANSWERED = 1000  # bytes of an answer to a command
+MAX_ANSWERED = 1000  # bytes of an answer to a command
 
 
 def serve(folder: Path, *, port: int = 0, browser: bool = True, tell: Callable[[str], None] = print) -> None:
@@ -79,7 +79,7 @@ def running_address(folder: Path) -> str | None:
     try:
         with closing(http.client.HTTPConnection(HERE, port, timeout=5)) as asked:  # past any proxy
             asked.request("POST", TOKEN, headers={"Authorization": header})
-            said = asked.getresponse().read(MOST_ANSWERED).decode("ascii", "replace")
+            said = asked.getresponse().read(MAX_ANSWERED).decode("ascii", "replace")
     except (OSError, OverflowError, http.client.HTTPException):
         return None
     token = token_in(secret, number, said)  # None: another program has the port by now

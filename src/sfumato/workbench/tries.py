@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sfumato.restoration.proposals import Dependencies
 
 
-MOST_RECORDS = 100_000  # of a table on which methods are tried out on the page
+MAX_RECORDS = 100_000  # of a table on which methods are tried out on the page
 DRAW = 0  # of random methods; the seed of a sweep is another, and secret
 
 
@@ -38,7 +38,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Tried:
+class TrialOutcome:
     """What a method did to the table, or why it could not."""
 
     before: int = 0
@@ -60,7 +60,7 @@ def behind(first: Method | None, steps: tuple[Method, ...]) -> Method | None:
     return Chain(all_) if len(all_) > 1 else all_[0] if all_ else None
 
 
-def tried(desk: Desk, draft: Draft, method: Method) -> Tried:
+def tried(desk: Desk, draft: Draft, method: Method) -> TrialOutcome:
     """Try a candidate on the table, behind the recodings."""
     whole = behind(recoded_first(draft), steps_of(method))
     assert whole is not None  # the method has a step
@@ -73,7 +73,7 @@ def is_tried(desk: Desk, draft: Draft, method: Method) -> bool:
     return desk.is_kept("tried", f"{of_table(desk, draft)} {whole!r}")
 
 
-def step_tried(desk: Desk, draft: Draft, before: tuple[Method, ...], step: Method) -> Tried:
+def step_tried(desk: Desk, draft: Draft, before: tuple[Method, ...], step: Method) -> TrialOutcome:
     """Try one step on what the steps before it leave of the table."""
     start = behind(recoded_first(draft), before)
 
@@ -82,22 +82,22 @@ def step_tried(desk: Desk, draft: Draft, before: tuple[Method, ...], step: Metho
         return data if start is None else start.protect(data, rng=DRAW, rounded=True)
 
     key = f"{of_table(desk, draft)} {start!r}"
-    if len(desk.table(draft)) > MOST_RECORDS:
-        return Tried(trouble=_too_many(len(desk.table(draft))))
+    if len(desk.table(draft)) > MAX_RECORDS:
+        return TrialOutcome(trouble=_too_many(len(desk.table(draft))))
     try:
         table = desk.kept("begun", key, begun)
     except SfumatoError as error:
-        return Tried(trouble=f"a step before this one refuses: {error}")
+        return TrialOutcome(trouble=f"a step before this one refuses: {error}")
     return desk.kept("step tried", f"{key} {step!r}", lambda: _tried(table, step))
 
 
-def _tried(data: "Microdata", method: Method) -> Tried:
-    if len(data) > MOST_RECORDS:
-        return Tried(trouble=_too_many(len(data)))
+def _tried(data: "Microdata", method: Method) -> TrialOutcome:
+    if len(data) > MAX_RECORDS:
+        return TrialOutcome(trouble=_too_many(len(data)))
     try:
         after = method.protect(data, rng=DRAW, rounded=True)
     except SfumatoError as error:
-        return Tried(before=len(data), trouble=str(error))
+        return TrialOutcome(before=len(data), trouble=str(error))
     names = [name for name in data.names if name not in data.schema.special().values()]
     changes = [_change(name, data, after) for name in names]
     weight = data.schema.weight
@@ -105,7 +105,7 @@ def _tried(data: "Microdata", method: Method) -> Tried:
         changes.append(_change(weight, data, after))
     told = tuple(change for change in changes if change is not None)
     notes = after.notes[len(data.notes) :]
-    return Tried(len(data), len(after), told, untouched=len(names) - len(told), notes=notes)
+    return TrialOutcome(len(data), len(after), told, untouched=len(names) - len(told), notes=notes)
 
 
 def _change(name: str, data: "Microdata", after: "Microdata") -> Change | None:
@@ -125,7 +125,7 @@ def _change(name: str, data: "Microdata", after: "Microdata") -> Change | None:
 
 def _too_many(records: int) -> str:
     return (
-        f"the table has {records:,} records; methods are tried out on the page up to {MOST_RECORDS:,}. "
+        f"the table has {records:,} records; methods are tried out on the page up to {MAX_RECORDS:,}. "
         "Run the candidates: there every record counts"
     )
 

@@ -10,10 +10,10 @@ from sfumato.data.atomic import reason
 from sfumato.data.formats import known_format
 from sfumato.errors import FileError
 
-MOST = 4 * 1024**3  # bytes of a file that is dropped on the page; a larger one is named on the command line
-FURTHER = (".toml", ".json")  # beside tables: schemas and hierarchies
+MAX_UPLOAD_BYTES = 4 * 1024**3  # bytes of a file that is dropped on the page; a larger one is named on the command line
+OTHER_SUFFIXES = (".toml", ".json")  # beside tables: schemas and hierarchies
 # what the program writes itself and believes: no file that comes in takes such a name, in whatever letters
-OURS = ("plan.json", "progress.json", "results.json", "decision.json", "run.json", "workbench.json")
+RESERVED_NAMES = ("plan.json", "progress.json", "results.json", "decision.json", "run.json", "workbench.json")
 _NAME = re.compile(r"[^\x00-\x1f\x7f/\\:*?\"<>|]{1,200}")
 _DEVICES = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 
@@ -37,7 +37,7 @@ def inside(folder: Path, name: str) -> Path:
     return path
 
 
-async def received(folder: Path, name: str, chunks: AsyncIterator[bytes], *, most: int = MOST) -> Path:
+async def received(folder: Path, name: str, chunks: AsyncIterator[bytes], *, most: int = MAX_UPLOAD_BYTES) -> Path:
     """Write what comes in to a file of the folder, for its owner alone, whole or not at all; never over another.
 
     The same file a second time is no other: it is left as it is.
@@ -76,9 +76,9 @@ async def received(folder: Path, name: str, chunks: AsyncIterator[bytes], *, mos
 
 def _usable(path: Path) -> None:
     """Refuse a file that nothing here reads, or that would pass for one of the program's own, before it is copied."""
-    if path.name.lower() in OURS:
+    if path.name.lower() in RESERVED_NAMES:
         raise FileError(f"the program keeps a file {path.name} of its own in the folder; rename yours")
-    if path.suffix.lower() not in FURTHER:
+    if path.suffix.lower() not in OTHER_SUFFIXES:
         try:
             known_format(path)
         except FileError as error:

@@ -34,7 +34,7 @@ from sfumato.pair import Half
 from sfumato.pair.statistics import Sums
 from sfumato.restoration.proposals import Dependency, dependencies
 
-LITTLE = 1 / 3  # of the entropy of the original: with less left, a recoding is named in the verdict
+MIN_SHARE_OF_ENTROPY = 1 / 3  # of the entropy of the original: with less left, a recoding is named in the verdict
 CLASSES = 20  # of equal size: how much a number is taken to tell at most, so that deciles are not called little
 NAMED = 4  # categories left that are named
 MEMBERS = 3  # of categories put together, those that are named
@@ -98,7 +98,7 @@ def _few_left(original: Microdata, protected: Microdata, name: str) -> FewLeft |
     if original.schema[name].quantitative:
         whole = min(whole, math.log2(CLASSES))
     share = entropy(after) / whole
-    if share >= LITTLE:
+    if share >= MIN_SHARE_OF_ENTROPY:
         return None
     variable, common = protected.schema[name], values[np.argsort(-after, kind="stable")][:NAMED]
     if variable.quantitative:

@@ -57,12 +57,12 @@ SAID: dict[Piece, str] = {
     "regressions": "fitting regressions to both tables",
     "bootstrap": "resampling the records",
 }
-MOST_RESAMPLED = 20_000  # records: in larger tables they hardly matter
+MAX_RESAMPLED_RECORDS = 20_000  # records: in larger tables they hardly matter
 REPETITIONS = 100
 SECONDS = 10.0  # for all figures together
-MOST_SEARCHED, SEARCHED = 20_000, 2_000  # records up to which all are looked for, and of larger tables how many
+MAX_SEARCHED, SEARCHED = 20_000, 2_000  # records up to which all are looked for, and of larger tables how many
 T = TypeVar("T")
-Told = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 
 
 # The protected table of a candidate, made when it is first needed and kept.
@@ -254,7 +254,7 @@ class _Look:
         return self.table.candidate
 
     @property
-    def pieces(self) -> dict[Piece, Callable[[Told], Any]]:
+    def pieces(self) -> dict[Piece, Callable[[ProgressCallback], Any]]:
         return {
             "cautions": self.cautions,
             "release": self.release,
@@ -283,7 +283,7 @@ class _Look:
         """Return the first measure of a class that this experiment has."""
         return next((measure for measure in self.results.measures if isinstance(measure, kind)), None)
 
-    def cautions(self, told: Told) -> CautionFacts:
+    def cautions(self, told: ProgressCallback) -> CautionFacts:
         original = self.results.original
 
         def compute() -> CautionFacts:
@@ -292,7 +292,7 @@ class _Look:
 
         return self._kept(CautionFacts, "cautions", compute)
 
-    def release(self, told: Told) -> ReleaseFacts:
+    def release(self, told: ProgressCallback) -> ReleaseFacts:
         original = self.results.original
 
         def compute() -> ReleaseFacts:
@@ -301,7 +301,7 @@ class _Look:
 
         return self._kept(ReleaseFacts, "release", compute)
 
-    def detail(self, told: Told) -> Distributions:
+    def detail(self, told: ProgressCallback) -> Distributions:
         original, method = self.results.original, self.results.row(self.candidate).method
 
         def compute() -> Distributions:
@@ -311,7 +311,7 @@ class _Look:
 
         return self._kept(Distributions, "detail", compute)
 
-    def records(self, told: Told) -> RecordsAtRisk:
+    def records(self, told: ProgressCallback) -> RecordsAtRisk:
         row = self.results.row(self.candidate)
         risks = [m for m in self.results.measures if isinstance(m, Measure) and m.about.purpose == "risk"]
         telling = sorted((m for m in risks if repr(m) in row.means), key=lambda m: repr(m) != self.first)
@@ -330,14 +330,14 @@ class _Look:
 
         return self._kept(RecordsAtRisk, f"{self.listed} records by {', '.join(map(identity, telling))}", compute)
 
-    def knowing(self, told: Told) -> MoreKnown | None:
+    def knowing(self, told: ProgressCallback) -> MoreKnown | None:
         """Look for the records as who knows every variable would; of a large table for a random sample of them."""
         from sfumato.risk import Reidentification
 
         asked, original = self._asked(Reidentification), self.results.original
         if asked is None or repr(asked) not in self.results.row(self.candidate).means:
             return None  # it says who is found record by record, so that it has no figure where records do not match
-        sample = SEARCHED if len(original) > MOST_SEARCHED else None
+        sample = SEARCHED if len(original) > MAX_SEARCHED else None
         measure = Reidentification(knows="everything", sample=sample)
 
         def compute() -> MoreKnown:
@@ -346,7 +346,7 @@ class _Look:
 
         return self._kept(MoreKnown, f"found by {identity(measure)}", compute)
 
-    def usefulness(self, told: Told) -> UtilityFound | None:
+    def usefulness(self, told: ProgressCallback) -> UtilityFound | None:
         """Look at every variable and pair, as the global data utility asked for did, or one by its defaults."""
         from sfumato.utility import GlobalDataUtility
 
@@ -365,18 +365,18 @@ class _Look:
         except NotApplicable:
             return None
 
-    def regressions(self, told: Told) -> Regressions:
+    def regressions(self, told: ProgressCallback) -> Regressions:
         from sfumato.utility import IntervalOverlap
 
         asked = self._asked(IntervalOverlap)
         what = f"regressions by {'default' if asked is None else identity(asked)}"
         return self._kept(Regressions, what, lambda: regressions(asked, self.results.original, self.table.made))
 
-    def bootstrap(self, told: Told) -> OverRecords | None:
+    def bootstrap(self, told: ProgressCallback) -> OverRecords | None:
         row, original = self.results.row(self.candidate), self.results.original
         known = {repr(m): m for m in self.results.measures if isinstance(m, Measure)}
         measures = {key: known[key] for key in self.axes if key in known and key in row.means}
-        if self.results.whole is not None or len(original) > MOST_RESAMPLED or not measures:
+        if self.results.whole is not None or len(original) > MAX_RESAMPLED_RECORDS or not measures:
             return None
 
         def compute() -> OverRecords:

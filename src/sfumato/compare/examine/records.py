@@ -18,7 +18,7 @@ from sfumato.data.recoding import aligned
 
 LISTED = 12
 KEYS = 8  # of a record that are shown
-TOGETHER = 3  # keys that may single a record out together
+MAX_KEYS_TOGETHER = 3  # keys that may single a record out together
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ def _alone_by(data: Microdata, keys: Sequence[str], record: int) -> tuple[str, .
     """Return a smallest set of keys that no other record agrees with this one in; none if it takes more than three."""
     there = [key for key in keys if not data.missing(key)[record]]
     agree = {key: data.columns[key] == data.columns[key][record] for key in there}
-    for size in range(1, TOGETHER + 1):
+    for size in range(1, MAX_KEYS_TOGETHER + 1):
         for chosen in combinations(there, size):
             if np.logical_and.reduce([agree[key] for key in chosen]).sum() == 1:
                 return chosen

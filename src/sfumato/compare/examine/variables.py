@@ -38,7 +38,7 @@ BARS = 12  # categories shown one by one; the rest are added up
 CORRELATIONS_LISTED = 10
 WRITTEN = 0.0005  # a smaller move is written +0.000: it has not moved
 SLOPES_LISTED = 12
-WIDE = 24  # numeric variables up to which every simple regression is fitted unasked
+MAX_FITTED_VARIABLES = 24  # numeric variables up to which every simple regression is fitted unasked
 NAMED = 4  # categories
 _KNOWN: "WeakKeyDictionary[Microdata, tuple[OriginalVariable, ...]]" = WeakKeyDictionary()
 
@@ -278,7 +278,7 @@ def regressions(asked: "IntervalOverlap | None", original: Microdata, protected:
     """
     from sfumato.utility import IntervalOverlap
 
-    if asked is None and len(original.schema.analysed("numeric")) > WIDE:
+    if asked is None and len(original.schema.analysed("numeric")) > MAX_FITTED_VARIABLES:
         return Regressions(())
     try:
         rows = (asked or IntervalOverlap()).table(original, protected, kind="pyarrow").to_pylist()

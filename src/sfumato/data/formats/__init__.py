@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # formats read tables, whose schemas are found by their paths
     from sfumato.data.formats.format import Format
 
 PathLike = str | os.PathLike[str]
-LONGEST = (255, 4095)  # of a name and of a path, on every common file system
+MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 4095  # on every common file system
 MODULES: tuple[str, ...] = (  # in the order in which messages list their suffixes
     "sfumato.data.formats.delimited",
     "sfumato.data.formats.parquet",
@@ -70,7 +70,7 @@ def a_path(path: object) -> Path:
         raise ParameterError(f"a file must be named by text or a path; got {path!r}")
     try:
         name = os.fsencode(path)
-        if len(name) > LONGEST[1] or any(len(part) > LONGEST[0] for part in Path(path).parts):
+        if len(name) > MAX_PATH_BYTES or any(len(part) > MAX_NAME_BYTES for part in Path(path).parts):
             raise FileError(f"no file can be called {os.fspath(path)[:60]!r}...: its name is too long")
         if b"\0" not in name:
             return Path(path)

@@ -42,7 +42,8 @@ from sfumato.errors import FileError
 
 # The digits of a column of text that is read a block at a time: which decimals hold them, where floats do not.
 
-SHORT, LONG = 22, 60  # digits behind the point that 16 before it leave of 38, of decimal128, and of 76, of decimal256
+# digits behind the point that 16 before it leave of 38, of decimal128, and of 76, of decimal256
+MAX_SCALE_128, MAX_SCALE_256 = 22, 60
 
 
 class Digits:
@@ -74,7 +75,7 @@ class Digits:
         place = pc.find_substring(bare, decimal)
         behind = pc.if_else(pc.less(place, 0), 0, pc.subtract(pc.subtract(pc.binary_length(bare), place), 1))
         self._behind = max(self._behind, pc.max(behind).as_py())
-        self._fit = self._behind <= LONG and not any_true(pc.match_substring_regex(bare, "[eE]"))
+        self._fit = self._behind <= MAX_SCALE_256 and not any_true(pc.match_substring_regex(bare, "[eE]"))
         self._more = self._more or with_more_digits(text, numbers, decimal)
 
     @property
@@ -82,7 +83,7 @@ class Digits:
         """The decimals that hold all digits; None: floats do, or no decimals do."""
         if not (self._more and self._fit):
             return None
-        return pa.decimal128(38, self._behind) if self._behind <= SHORT else pa.decimal256(76, self._behind)
+        return pa.decimal128(38, self._behind) if self._behind <= MAX_SCALE_128 else pa.decimal256(76, self._behind)
 
 
 def _to_decimals(text: Any, kind: pa.DataType, decimal: str) -> Any:
@@ -110,7 +111,7 @@ class _Form:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _FirstPass:
     """What the first time through a text file tells."""
 
     form: _Form
@@ -133,7 +134,7 @@ def converted(files: Sequence[Path], folder: Path | None, records: int, options:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"cannot write to {folder}: {reason(error)}") from None
-    found: list[_Found] = []
+    found: list[_FirstPass] = []
     names, decimal = set(), options.decimal
     for file in files:
         if inner_name(file).suffix.lower() not in TEXT or file.suffix.lower() not in (*TEXT, *STREAMED):
@@ -228,7 +229,7 @@ def _refuse_more(form: _Form, behind: Any, seen: int) -> None:
         )
 
 
-def _looked_through(form: _Form, target: Path, options: ReadOptions, decimal: str | None) -> _Found:
+def _looked_through(form: _Form, target: Path, options: ReadOptions, decimal: str | None) -> _FirstPass:
     """Tell the type of each column, and the decimal sign."""
     kinds = dict.fromkeys(form.names, pa.null())
     digits = {name: Digits() for name in form.names}
@@ -241,10 +242,10 @@ def _looked_through(form: _Form, target: Path, options: ReadOptions, decimal: st
                 kinds[name] = _wider(kinds[name], found.type)
                 if not pa.types.is_string(found.type):
                     digits[name].see(text, found, decimal or ".")
-    return _Found(form, target, decimal, kinds, digits)
+    return _FirstPass(form, target, decimal, kinds, digits)
 
 
-def _kinds(one: _Found, found: Sequence[_Found]) -> dict[str, pa.DataType]:
+def _kinds(one: _FirstPass, found: Sequence[_FirstPass]) -> dict[str, pa.DataType]:
     """Return the types of a file's columns: decimals where a number of any file has more digits than a float holds."""
     kinds = dict(one.kinds)
     for name, kind in kinds.items():
@@ -253,7 +254,7 @@ def _kinds(one: _Found, found: Sequence[_Found]) -> dict[str, pa.DataType]:
     return kinds
 
 
-def _write(one: _Found, kinds: dict[str, pa.DataType], records: int, options: ReadOptions) -> None:
+def _write(one: _FirstPass, kinds: dict[str, pa.DataType], records: int, options: ReadOptions) -> None:
     """Convert a file."""
     schema = named_table(one.form.names, [pa.nulls(0, kind) for kind in kinds.values()]).schema
     with replacing(one.target, private=True) as out, pq.ParquetWriter(out, schema) as writer:

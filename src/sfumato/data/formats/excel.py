@@ -28,7 +28,7 @@ from sfumato.data.frames import to_arrow
 from sfumato.data.microdata import Microdata
 from sfumato.errors import DataError, FileError, SfumatoError
 
-MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 1_048_576, 16_384, 32_767
+MAX_ROWS, MAX_COLUMNS, MAX_CHARACTERS = 1_048_576, 16_384, 32_767
 DIGITS, LARGEST = 16, 1e308  # of a number, as openpyxl writes it
 _UNWRITABLE = r"[\x00-\x08\x0b\x0c\x0e-\x1f]"  # what XML has no character for
 _NOT_AVAILABLE = "#N/A"
@@ -329,8 +329,8 @@ def _has_more_digits(column: Any) -> bool:
 
 def _refused(names: Sequence[str], columns: Sequence[Any], records: int) -> str:
     """Say what a sheet cannot hold, before a line of it is written."""
-    if records >= MOST_ROWS or len(names) > MOST_COLUMNS:
-        return f"a sheet has at most {MOST_ROWS - 1:,} records and {MOST_COLUMNS:,} variables"
+    if records >= MAX_ROWS or len(names) > MAX_COLUMNS:
+        return f"a sheet has at most {MAX_ROWS - 1:,} records and {MAX_COLUMNS:,} variables"
     for name, column in zip(names, columns, strict=True):
         if pa.types.is_timestamp(column.type) and column.type.tz is not None:
             return f"{name!r} has moments of the zone {column.type.tz}, and a sheet knows no zones"
@@ -338,8 +338,8 @@ def _refused(names: Sequence[str], columns: Sequence[Any], records: int) -> str:
             return f"{name!r} has numbers beyond {LARGEST:g}"
         if not pa.types.is_string(column.type):
             continue
-        if (pc.max(pc.utf8_length(column)).as_py() or 0) > MOST_CHARACTERS:
-            return f"a cell has at most {MOST_CHARACTERS:,} characters, and a text of {name!r} has more"
+        if (pc.max(pc.utf8_length(column)).as_py() or 0) > MAX_CHARACTERS:
+            return f"a cell has at most {MAX_CHARACTERS:,} characters, and a text of {name!r} has more"
         if pc.any(pc.match_substring_regex(column, _UNWRITABLE)).as_py():
             return f"a text of {name!r} has a control character, which no cell can hold"
     return ""

@@ -21,9 +21,10 @@ Codes = NDArray[np.integer]
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-RARE = 60  # records of one pattern of missing keys below which they are compared with every row, not hashed
-MOST_GAPS = 1.5  # by row: beyond it a row meets so many that comparing patterns of gaps is sooner done
-_MOST = 2**62  # different packed numbers
+# records of one pattern of missing keys below which they are compared with every row, not hashed
+MIN_RECORDS_TO_HASH = 60
+MAX_GAPS = 1.5  # by row: beyond it a row meets so many that comparing patterns of gaps is sooner done
+MAX_PACKED = 2**62  # different packed numbers
 
 
 def frequencies(codes: Codes) -> Integers:
@@ -72,7 +73,7 @@ def matching_sums(wanted: Codes, rows: Codes, values: NDArray[np.generic]) -> Fl
 
 def _rarely_shown(codes: Codes) -> NDArray[np.bool_]:
     """Tell which records show a set of keys that few others show."""
-    return class_sizes((codes >= 0).view(np.int8)) < RARE
+    return class_sizes((codes >= 0).view(np.int8)) < MIN_RECORDS_TO_HASH
 
 
 def _add_one_by_one(
@@ -121,7 +122,7 @@ def own_sums(rows: Codes, values: NDArray[np.generic]) -> Floats:
     array([3.5, 3.5, 4. ])
     """
     gaps: NDArray[np.bool_] = np.less(rows, 0)
-    if not worth_compiling(len(rows)) or gaps.sum() > MOST_GAPS * len(rows):
+    if not worth_compiling(len(rows)) or gaps.sum() > MAX_GAPS * len(rows):
         return matching_sums(rows, rows, values)
     from sfumato.kernels.agreement.compiled import add_to_each_other
 
@@ -141,7 +142,7 @@ def own_sums(rows: Codes, values: NDArray[np.generic]) -> Floats:
 def _order(rows: Codes, keys: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the order of the rows by these keys, the first of them first, missing before all values."""
     highest = rows.max(axis=0).astype(object) + 2
-    if int(np.prod(highest)) > _MOST:
+    if int(np.prod(highest)) > MAX_PACKED:
         return np.lexsort([rows[:, key] for key in keys[::-1]])
     packed = np.zeros(len(rows), dtype=np.int64)
     for key in keys:

@@ -11,7 +11,7 @@ from sfumato.kernels import worth_compiling
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
-LEAST_RECORDS = 2_500
+MIN_RECORDS = 2_500
 """Records from which the compiled search pays here: a matrix of all pairs takes seconds before other kernels matter."""
 
 
@@ -33,7 +33,7 @@ def assign(left: Codes, right: Codes, weights: Floats, rng: np.random.Generator)
 
 
 def _assigned(left: Codes, right: Codes, allowed: Floats) -> NDArray[np.int64]:
-    if not worth_compiling(max(len(left), len(right)), LEAST_RECORDS):
+    if not worth_compiling(max(len(left), len(right)), MIN_RECORDS):
         return plain_assignment(left, right, allowed)
     from sfumato.kernels.assignment import compiled
 

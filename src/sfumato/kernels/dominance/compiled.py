@@ -19,9 +19,9 @@ Floats = NDArray[np.float64]
 Ranks = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 
-FEW = 24  # entries whose pairs are compared one by one
+MAX_PAIRWISE_ENTRIES = 24  # entries whose pairs are compared one by one
 ROUNDS = 6  # 64 pieces for the threads to share; as many whatever the threads, so that rounding is the same
-COUNTED, ASKED = 1, 2  # an entry is 4 * row + what is wanted of the row: its weight, its sum, or both
+WEIGHT_WANTED, SUM_WANTED = 1, 2  # an entry is 4 * row + what is wanted of the row: its weight, its sum, or both
 HALVINGS = 32  # ranks are of 32 bits, so that a range of them is halved no more often
 
 
@@ -33,7 +33,7 @@ class Rows(NamedTuple):
     sums: Floats
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Where one thread works."""
 
     entries: Ranks
@@ -52,7 +52,7 @@ def by_halving(ranks: Ranks, weights: Floats, asked: Flags, *, threads: int) -> 
     rows = Rows(others, weights[order], np.zeros(n))
     entries = np.empty(n, dtype=np.int32)
     entries[order] = 4 * np.arange(n, dtype=np.int32)
-    entries += np.where(asked, COUNTED | ASKED, COUNTED).astype(np.int32)
+    entries += np.where(asked, WEIGHT_WANTED | SUM_WANTED, WEIGHT_WANTED).astype(np.int32)
 
     def across(begin: int, end: int) -> None:
         _add_across(rows, entries[begin:end], (begin + end) // 2)
@@ -82,13 +82,13 @@ def _add_across(rows: Rows, entries: Ranks, middle: int) -> None:
         if entry >> 2 < middle:
             entries[low] = entry
             low += 1
-            room.entries[both] = entry & ~ASKED
+            room.entries[both] = entry & ~SUM_WANTED
             both += 1
         else:
             room.upper[high] = entry
             high += 1
-            room.entries[both] = entry & ~COUNTED
-            both += (entry & ASKED) >> 1
+            room.entries[both] = entry & ~WEIGHT_WANTED
+            both += (entry & SUM_WANTED) >> 1
     for k in range(high):
         entries[low + k] = room.upper[k]
     _add(rows, room, both, columns - 1)
@@ -105,8 +105,8 @@ def _add_within(rows: Rows, entries: Ranks) -> None:
 
 
 @compiled
-def _room(n: int, columns: int) -> Room:
-    return Room(
+def _room(n: int, columns: int) -> Workspace:
+    return Workspace(
         np.empty(n * max(columns, 1), dtype=np.int32),
         np.empty(n, dtype=np.int32),
         np.empty((4, n), dtype=np.int32),
@@ -115,7 +115,7 @@ def _room(n: int, columns: int) -> Room:
 
 
 @compiled
-def _add(rows: Rows, room: Room, n: int, columns: int) -> None:
+def _add(rows: Rows, room: Workspace, n: int, columns: int) -> None:
     """Add to each entry asked the weights of those counted, no later in order and no larger in the first ``columns``.
 
     The entries are the first n of the room, in lexicographic order. Problems wait on a stack, since numba cannot keep
@@ -129,7 +129,7 @@ def _add(rows: Rows, room: Room, n: int, columns: int) -> None:
         depth -= 1
         begin, end, free = waiting[depth, 0], waiting[depth, 1], waiting[depth, 2]
         columns, lowest, highest = waiting[depth, 3], waiting[depth, 4], waiting[depth, 5]
-        if columns > 1 and end - begin <= FEW:
+        if columns > 1 and end - begin <= MAX_PAIRWISE_ENTRIES:
             _add_pairs(rows, entries, begin, end, columns)
             continue
         while columns > 0 and lowest >= highest:
@@ -151,8 +151,8 @@ def _add(rows: Rows, room: Room, n: int, columns: int) -> None:
             row = entries[k] >> 2
             rank = ranks[row, columns - 1]
             # whoever is larger than all asked, or smaller than all counted, is of no more use
-            counted = (entries[k] & COUNTED) * (rank <= highest)
-            asked = (entries[k] & ASKED) * (rank >= lowest)
+            counted = (entries[k] & WEIGHT_WANTED) * (rank <= highest)
+            asked = (entries[k] & SUM_WANTED) * (rank >= lowest)
             below, flags = rank <= middle, counted | asked
             entries[low] = room.upper[high] = 4 * row + flags
             low += below & (flags > 0)
@@ -165,11 +165,12 @@ def _add(rows: Rows, room: Room, n: int, columns: int) -> None:
             both_flags |= flags
         for k in range(high):
             entries[low + k] = room.upper[k]
-        if high_flags == COUNTED | ASKED:
+        if high_flags == WEIGHT_WANTED | SUM_WANTED:
             depth = _push(waiting, depth, low, low + high, free, columns, middle + 1, highest)
-        if low_flags == COUNTED | ASKED:
+        if low_flags == WEIGHT_WANTED | SUM_WANTED:
             depth = _push(waiting, depth, begin, low, free, columns, lowest, middle)
-        if both_flags == COUNTED | ASKED:  # next in turn, for it stands where the others have their free room
+        # next in turn, for it stands where the others have their free room
+        if both_flags == WEIGHT_WANTED | SUM_WANTED:
             depth = _push(waiting, depth, free, both, both, columns - 1, 1, 0)
 
 
@@ -189,7 +190,7 @@ def _overlap(ranks: Ranks, entries: Ranks, begin: int, end: int, column: int) ->
     highest = highest_counted = -1
     for k in range(begin, end):
         rank = ranks[entries[k] >> 2, column]
-        counted, asked = entries[k] & COUNTED, entries[k] & ASKED
+        counted, asked = entries[k] & WEIGHT_WANTED, entries[k] & SUM_WANTED
         lowest = min(lowest, rank if counted else lowest)
         highest_counted = max(highest_counted, rank if counted else -1)
         highest = max(highest, rank if asked else -1)
@@ -200,10 +201,10 @@ def _overlap(ranks: Ranks, entries: Ranks, begin: int, end: int, column: int) ->
 @compiled
 def _add_pairs(rows: Rows, entries: Ranks, begin: int, end: int, columns: int) -> None:
     for k in range(begin, end):
-        if entries[k] & ASKED:
+        if entries[k] & SUM_WANTED:
             row, total = entries[k] >> 2, 0.0
             for other in entries[begin : k + 1]:
-                if other & COUNTED:
+                if other & WEIGHT_WANTED:
                     below = True
                     for j in range(columns):
                         below &= rows.ranks[other >> 2, j] <= rows.ranks[row, j]
@@ -212,15 +213,15 @@ def _add_pairs(rows: Rows, entries: Ranks, begin: int, end: int, columns: int) -
 
 
 @compiled
-def _add_last(rows: Rows, room: Room, begin: int, end: int, columns: int, lowest: int, highest: int) -> None:
+def _add_last(rows: Rows, room: Workspace, begin: int, end: int, columns: int, lowest: int, highest: int) -> None:
     """Add with one column left, or none: the figures are brought together once, then move along with the entries."""
     keys, figures = room.keys, room.figures
     n = 0
     for k in range(begin, end):
         row = room.entries[k] >> 2
         rank = rows.ranks[row, 0] if columns == 1 else 0
-        counted = (room.entries[k] & COUNTED) * (columns == 0 or rank <= highest)
-        asked = (room.entries[k] & ASKED) * (columns == 0 or rank >= lowest)
+        counted = (room.entries[k] & WEIGHT_WANTED) * (columns == 0 or rank <= highest)
+        asked = (room.entries[k] & SUM_WANTED) * (columns == 0 or rank >= lowest)
         keys[0, n] = rank
         keys[1, n] = 4 * row + counted + asked
         figures[0, n] = rows.weights[row] * counted
@@ -231,7 +232,7 @@ def _add_last(rows: Rows, room: Room, begin: int, end: int, columns: int, lowest
     while depth > 0:
         depth -= 1
         begin, end, lowest, highest = waiting[depth, 0], waiting[depth, 1], waiting[depth, 4], waiting[depth, 5]
-        while end - begin > FEW and lowest < highest:
+        while end - begin > MAX_PAIRWISE_ENTRIES and lowest < highest:
             middle = (lowest + highest) // 2
             total = 0.0
             low, high = begin, 0
@@ -262,5 +263,5 @@ def _add_last(rows: Rows, room: Room, begin: int, end: int, columns: int, lowest
                     for k in range(j, end):
                         figures[1, k] += figures[0, j] * (keys[0, j] <= keys[0, k])
         for k in range(begin, end):
-            if keys[1, k] & ASKED:
+            if keys[1, k] & SUM_WANTED:
                 rows.sums[keys[1, k] >> 2] += figures[1, k]

@@ -16,8 +16,8 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 K = TypeVar("K", bound=np.generic)
 
-_FEW = 2**16  # rows that are counted in a table of them all, however few there are
-_MOST = 2**62  # different packed numbers: leaves room for one more sum
+MIN_TABLE_ROWS = 2**16  # rows that are counted in a table of them all, however few there are
+MAX_PACKED = 2**62  # different packed numbers: leaves room for one more sum
 _HALF = 2**31  # different packed numbers that 32 bits hold
 _EXACT = 2**53  # whole numbers that a float holds
 
@@ -67,7 +67,7 @@ def class_totals(
     ([[0, 1], [2, 0]], [2, 1], [2.5, 1.0])
     """
     packed, number = _packed(codes)
-    if number <= max(2 * len(packed), _FEW):
+    if number <= max(2 * len(packed), MIN_TABLE_ROWS):
         row = np.full(number, -1, dtype=np.int64)
         row[packed] = np.arange(len(packed))
         there = np.flatnonzero(row >= 0)
@@ -150,11 +150,11 @@ def _packed(codes: NDArray[np.integer]) -> tuple[Integers, int]:
     packed: NDArray[Any] = np.zeros(len(codes), dtype=np.int32 if small else np.int64)
     for column, (least, most) in zip(codes.T, ends, strict=True):
         values = most - least + 1
-        if number > _MOST // values:  # too many for 64 bits: number what there is anew, at most n classes
+        if number > MAX_PACKED // values:  # too many for 64 bits: number what there is anew, at most n classes
             packed, sizes = _numbered(packed, number)
             number = len(sizes)
-        if number > _MOST // values:
-            column, sizes = _numbered(column.astype(np.int64), _MOST)
+        if number > MAX_PACKED // values:
+            column, sizes = _numbered(column.astype(np.int64), MAX_PACKED)
             least, values = 0, len(sizes)
         if values > 1:
             packed *= values
@@ -170,7 +170,7 @@ def _numbered(packed: Integers, number: int) -> tuple[Integers, Integers]:
         return plain_numbered(packed)
     from sfumato.kernels.groups import compiled
 
-    few = number <= max(2 * len(packed), _FEW)  # a table of all is then no larger than that of a hash
+    few = number <= max(2 * len(packed), MIN_TABLE_ROWS)  # a table of all is then no larger than that of a hash
     sizes = compiled.number_few(packed, number) if few else compiled.number_many(packed)
     return packed, sizes
 

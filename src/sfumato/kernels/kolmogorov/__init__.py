@@ -14,10 +14,10 @@ from sfumato.kernels.stretches import stretches
 Floats = NDArray[np.float64]
 
 NARROW = 300  # cells from the diagonal to the lines up to which numbers of paths, side by side, are in range
-LARGE = 2.0**900
+RESCALE_ABOVE = 2.0**900
 MATRIX = 1.4  # n x^1.5 up to which the matrix of Durbin is small enough
 MATRIX_RECORDS = 100_000
-FEW = 140  # records below which Simard and L'Ecuyer choose among more ways
+MAX_RECORDS_OF_SMALL_SAMPLE = 140  # records below which Simard and L'Ecuyer choose among more ways
 CERTAIN = 0.0225  # n x^2 up to which P is one in double precision
 ONE_SIDED = 2.2  # n x^2 from which both sides are twice one side
 NOTHING = 370.0  # n x^2 from which P is zero in double precision
@@ -89,9 +89,9 @@ def plain_share_outside(m: int, n: int, along: int, across: int, height: int) ->
             column[0] += below
         np.cumsum(column, out=column)
         low, high = start, end
-        if above > LARGE:
-            column /= LARGE
-            above, below = above / LARGE, below / LARGE
+        if above > RESCALE_ABOVE:
+            column /= RESCALE_ABOVE
+            above, below = above / RESCALE_ABOVE, below / RESCALE_ABOVE
     every = above * (n + 1) / (m + n + 1)  # high has come to n + 1
     return min(1.0, float(strayed[n] / every))
 
@@ -105,7 +105,7 @@ def one_sample_p(gap: float, n: int) -> float:
     size = n * gap
     if gap >= 1 or size <= 0.5:
         return float(gap < 1)
-    if n <= FEW:
+    if n <= MAX_RECORDS_OF_SMALL_SAMPLE:
         from scipy.stats import kstwo
 
         return float(kstwo.sf(gap, n))

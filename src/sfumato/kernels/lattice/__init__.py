@@ -35,11 +35,11 @@ Levels = tuple[int, ...]  # one of each key
 Flags = NDArray[np.bool_]
 Figure = Literal["distinct", "entropy", "equal distance", "ordered distance"]
 
-_MOST = 2**62  # different numbers that a row is packed into
+MAX_PACKED = 2**62  # different numbers that a row is packed into
 _WORTH = 1_000 * WORTH_COMPILING  # records times nodes
 KINDS: dict[Figure, int] = {"distinct": 0, "entropy": 1, "equal distance": 2, "ordered distance": 3}
-_MOST_ENTRIES = 4_000_000  # of classes and values at a time
-KEPT = 2**28  # bytes of classes that are kept to make coarser ones of
+_MAX_ENTRIES = 4_000_000  # of classes and values at a time
+MAX_KEPT_BYTES = 2**28  # bytes of classes that are kept to make coarser ones of
 WORTH = 3  # levels that lie between two nodes whose classes are kept
 EVERY = 0.1  # seconds between two looks at a watch
 
@@ -148,7 +148,7 @@ class Rows:
         while left:
             factors, chunk = [found], []
             number = found
-            while left and number <= _MOST // left[0][1]:  # too many for 64 bits: the classes so far are one key
+            while left and number <= MAX_PACKED // left[0][1]:  # too many for 64 bits: the classes so far are one key
                 column, groups = left.pop(0)
                 number *= groups
                 chunk.append(column)
@@ -177,7 +177,7 @@ def _compiled() -> ModuleType:
     return compiled
 
 
-class Alike(NamedTuple):
+class AlikeRequirement(NamedTuple):
     """Keys that are known together, by their places: how many records must agree in them, the largest risk of one.
 
     A record that has enough others alike has them at every coarser node, because its class only grows. So has one
@@ -244,7 +244,7 @@ NOTHING = Sums(0, 0, 0, 0.0)
 
 
 @dataclass(frozen=True)
-class Assessed:
+class AssessedNode:
     """What a node comes to.
 
     ``sure`` are the records that cannot be kept here nor at any finer node (if none may go: all that cannot be kept
@@ -305,7 +305,7 @@ class Assessor:
     def __init__(
         self,
         rows: Rows,
-        sets: Sequence[Alike],
+        sets: Sequence[AlikeRequirement],
         bounds: Sequence[Values] = (),
         *,
         most: int = 0,
@@ -337,7 +337,7 @@ class Assessor:
         """Whether a node can be assessed from the classes of a finer one: not if values must be counted."""
         return not self._entries
 
-    def assess(self, levels: Levels, source: Table | None = None) -> tuple[Assessed, Table]:
+    def assess(self, levels: Levels, source: Table | None = None) -> tuple[AssessedNode, Table]:
         """Return what a node comes to, and its classes; ``source`` are those of a finer node."""
         if source is None or not self.rolls:
             source = self.rows.table
@@ -367,7 +367,7 @@ class Assessor:
                     for one, place_of_entry, place, number in entries
                     if one.mixes
                 )
-        return Assessed(levels, len(table.rows), squares, sure, lost, possible, kept), table
+        return AssessedNode(levels, len(table.rows), squares, sure, lost, possible, kept), table
 
     def suppressed(self, levels: Levels) -> Flags:
         """Tell which records lose their keys at a node."""
@@ -380,12 +380,12 @@ class Assessor:
                 bad |= self._broken(entries, place[class_of[entries.row]], number)[place]
         return bad[class_of][self.rows.row_of]
 
-    def _by_set(self, table: Table, one: Alike) -> tuple[Codes, int]:
+    def _by_set(self, table: Table, one: AlikeRequirement) -> tuple[Codes, int]:
         if one.columns == self._everything:
             return np.arange(len(table.rows), dtype=np.int32), len(table.rows)
         return self.rows.numbered(table.rows, one.columns, table.levels)
 
-    def _rare(self, table: Table, one: Alike, place: Codes, number: int) -> Flags:
+    def _rare(self, table: Table, one: AlikeRequirement, place: Codes, number: int) -> Flags:
         """Tell which classes of a set of keys have too few records, or a risk too high."""
         counts, weights = table.counts, table.weights
         if one.columns != self._everything:
@@ -455,7 +455,7 @@ def worst(codes: NDArray[np.integer], bound: Values) -> float | None:
     found: list[float] = []
     low = 0
     while low < number:
-        high = max(low + 1, int(np.searchsorted(done, (done[low - 1] if low else 0) + _MOST_ENTRIES, "right")))
+        high = max(low + 1, int(np.searchsorted(done, (done[low - 1] if low else 0) + _MAX_ENTRIES, "right")))
         part = slice(ends[low - 1] if low else 0, ends[high - 1])
         place = (np.repeat(one[part], length[part]) - low).astype(np.int32)
         entry = spans(start[part], length[part])
@@ -493,10 +493,10 @@ class Loss(Protocol):
     def by_classes(self) -> bool:
         """Whether the bound needs the classes of the low node."""
 
-    def value(self, node: Assessed) -> float:
+    def value(self, node: AssessedNode) -> float:
         """Return the loss of a node."""
 
-    def bound(self, low: Levels, finest: Assessed | None, high: Assessed) -> float:
+    def bound(self, low: Levels, finest: AssessedNode | None, high: AssessedNode) -> float:
         """Return what every node between the two loses at least; ``finest`` is the low one, where it is needed."""
 
     def gap(self, key: int, low: int, high: int) -> float:
@@ -537,11 +537,11 @@ class ValueLoss:
             everything += weight * float((often * lost).sum())
         return cls(tuple(base), np.concatenate(gains), everything)
 
-    def value(self, node: Assessed) -> float:
+    def value(self, node: AssessedNode) -> float:
         """Return the loss of a node."""
         return self.unsuppressed(node.levels) + node.lost.penalty
 
-    def bound(self, low: Levels, finest: Assessed | None, high: Assessed) -> float:
+    def bound(self, low: Levels, finest: AssessedNode | None, high: AssessedNode) -> float:
         """Return what every node between the two loses at least."""
         return self.unsuppressed(low) + high.sure.penalty
 
@@ -572,11 +572,11 @@ class Discernibility:
     bounded = True
     by_classes = True
 
-    def value(self, node: Assessed) -> float:
+    def value(self, node: AssessedNode) -> float:
         """Return the loss of a node."""
         return self._share(node.squares + self.records * node.lost.records - node.lost.squares)
 
-    def bound(self, low: Levels, finest: Assessed | None, high: Assessed) -> float:
+    def bound(self, low: Levels, finest: AssessedNode | None, high: AssessedNode) -> float:
         """Return what every node between the two loses at least."""
         least = self.rows if finest is None else finest.squares
         return self._share(least + self.records * high.sure.records - high.sure.squares)
@@ -606,11 +606,11 @@ class ClassSize:
     bounded = True
     by_classes = True
 
-    def value(self, node: Assessed) -> float:
+    def value(self, node: AssessedNode) -> float:
         """Return the loss of a node."""
         return self.records / (node.classes - node.lost.classes + (node.lost.records > 0))
 
-    def bound(self, low: Levels, finest: Assessed | None, high: Assessed) -> float:
+    def bound(self, low: Levels, finest: AssessedNode | None, high: AssessedNode) -> float:
         """Return what every node between the two loses at least."""
         if finest is None:
             return 1.0
@@ -622,13 +622,13 @@ class ClassSize:
         return (high - low) / max(self.heights[key], 1)
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """The best node that a search found, what it loses, and what any other loses at least.
 
     ``exact`` says that there is no better one. Without a node that keeps what is asked, ``node`` is None.
     """
 
-    node: Assessed | None
+    node: AssessedNode | None
     loss: float
     bound: float
     exact: bool
@@ -640,8 +640,8 @@ class Search:
 
     def __init__(self, assessor: Assessor, loss: Loss) -> None:
         self.assessor, self.loss = assessor, loss
-        self.checked: dict[Levels, Assessed] = {}
-        self.best: Assessed | None = None
+        self.checked: dict[Levels, AssessedNode] = {}
+        self.best: AssessedNode | None = None
         self.least = math.inf
         self._bytes = 0
         self._tick = 0
@@ -650,8 +650,8 @@ class Search:
         self._push((0,) * len(top), top, assessor.rows.table)
 
     def run(
-        self, seconds: float = math.inf, nodes: float = math.inf, watch: Callable[[Found], None] | None = None
-    ) -> Found:
+        self, seconds: float = math.inf, nodes: float = math.inf, watch: Callable[[SearchResult], None] | None = None
+    ) -> SearchResult:
         """Search to the end, or until so much time passed or so many more nodes were looked at.
 
         ``watch`` is told now and then. Unless time bounds it, every machine finds the same.
@@ -674,17 +674,17 @@ class Search:
         self._lower()
         return self.found()
 
-    def found(self) -> Found:
+    def found(self) -> SearchResult:
         """Return the best node so far."""
         left = self._heap[0][0] if self._heap else math.inf
         exact = left >= self.least or not self._heap
-        return Found(self.best, self.least, min(left, self.least), exact, len(self.checked))
+        return SearchResult(self.best, self.least, min(left, self.least), exact, len(self.checked))
 
-    def figure(self, levels: Levels, source: Table | None = None) -> Assessed:
+    def figure(self, levels: Levels, source: Table | None = None) -> AssessedNode:
         """Return what a node comes to, assessed once."""
         return self._assess(levels, source)[0]
 
-    def _assess(self, levels: Levels, source: Table | None) -> tuple[Assessed, Table | None]:
+    def _assess(self, levels: Levels, source: Table | None) -> tuple[AssessedNode, Table | None]:
         known = self.checked.get(levels)
         if known is not None:
             return known, None
@@ -738,17 +738,17 @@ class Search:
         """Return the classes to make coarser ones of: the new ones if they are much fewer and there is room."""
         if table is None or not self.assessor.rolls or 2 * len(table.rows) > len(source.rows):
             return source
-        if self._bytes + table.nbytes > KEPT:
+        if self._bytes + table.nbytes > MAX_KEPT_BYTES:
             return source
         self._bytes += table.nbytes
         return table
 
 
-def every_node(search: Search) -> Iterator[Assessed]:
+def every_node(search: Search) -> Iterator[AssessedNode]:
     """Assess every node, one after the other; the classes of a node are made from those of a finer one."""
     top = search.assessor.rows.top
 
-    def below(levels: Levels, source: Table) -> Iterator[Assessed]:
+    def below(levels: Levels, source: Table) -> Iterator[AssessedNode]:
         key = len(levels)
         for level in range(top[key] + 1):
             node = (*levels, level, *(0,) * (len(top) - key - 1))

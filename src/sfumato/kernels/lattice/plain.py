@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 DENSE = 2**22  # classes times values beyond which the compiled twin, which counts those that occur, is the quicker
-_MOST_CELLS = 2**20  # of classes and values at a time
+_MAX_CELLS = 2**20  # of classes and values at a time
 
 
 def numbered(
@@ -56,7 +56,7 @@ def figures(
 ) -> tuple[Floats, Integers]:
     """Return a figure of the values of each class, and how many values it has."""
     figure, total = np.zeros(number), np.zeros(number, dtype=np.int64)
-    step = max(1, _MOST_CELLS // max(len(whole), 1))
+    step = max(1, _MAX_CELLS // max(len(whole), 1))
     for low in range(0, number, step):
         high = min(low + step, number)
         there = (class_of >= low) & (class_of < high) & ~hidden

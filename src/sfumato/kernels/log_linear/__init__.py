@@ -18,7 +18,7 @@ Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]
 Cycle = Callable[[Floats], float]  # fits in place, and returns by how much the worst margin was off before
 
-MOST_CYCLES = 2_000
+MAX_CYCLES = 2_000
 TOLERANCE = 1e-8  # records by which a margin may be off
 ROUGH = 1e-4  # records by which it may be off if the cycles did not suffice, because some combinations are very rare
 
@@ -86,7 +86,7 @@ def fitted(
         cycle = plain_cycle(cells, counts, order)
     expected = np.full(len(cells), counts.sum() / len(cells)) if start is None else start * (counts.sum() / start.sum())
     off = np.inf
-    for _ in range(MOST_CYCLES):
+    for _ in range(MAX_CYCLES):
         off = cycle(expected)
         if off <= tolerance:
             break

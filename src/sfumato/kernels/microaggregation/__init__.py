@@ -7,7 +7,7 @@ from sfumato.kernels import worth_compiling
 
 Floats = NDArray[np.float64]
 
-LEAST_RECORDS = 2_500
+MIN_RECORDS = 2_500
 """Records from which the compiled search for the most distant pair pays: numpy takes half a second here."""
 
 
@@ -49,7 +49,7 @@ def maximum_distance_groups(X: NDArray[np.float64], k: int) -> NDArray[np.intp]:
     X : records by variables, finite, standardised by the caller.
     k : least number of records in a group; the caller refuses fewer than k records.
     """
-    if worth_compiling(len(X), LEAST_RECORDS):
+    if worth_compiling(len(X), MIN_RECORDS):
         from sfumato.kernels.microaggregation import compiled
 
         labels = compiled.maximum_distance_groups(X, k)

@@ -18,9 +18,9 @@ from sfumato.kernels.boxes import Boxes, build, distinct
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-APART = 2.0
+MAX_DISTANCE = 2.0
 """Values this far apart are as far as can be: a category lies so from the next, a missing value from 0."""
-SAME = 1e-9
+TOLERANCE = 1e-9
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
 _CELLS = 30_000  # distances held at once: what stays in the cache
 
@@ -128,19 +128,20 @@ def _nearest(points: Points, here: Floats, but: Integers) -> Nearest:
 
 def slack(distance: Floats, columns: int) -> Floats:
     """Return how much two distances may differ by rounding alone: closer ones are a tie."""
-    return np.asarray(distance * SAME + ROUNDING * columns)
+    return np.asarray(distance * TOLERANCE + ROUNDING * columns)
 
 
 def distances(here: Floats, there: Floats) -> Iterator[tuple[slice, Floats]]:
     """Yield some rows of one table and their distances to all rows of another; what is yielded is overwritten next.
 
-    Where all values lie ``APART`` they are equal or not, and where they span no more than 1 there is nothing to cap.
+    Where all values lie ``MAX_DISTANCE`` apart they are equal or not, and where they span no more than 1 there is
+    nothing to cap.
     """
     if not len(here) or not len(there):
         return
     both = [np.concatenate(columns) for columns in zip(here.T, there.T, strict=True)]
-    categories = [np.array_equal(np.rint(column / APART) * APART, column) for column in both]
-    labels = [(column / APART).astype(np.int32) for column, apart in zip(both, categories, strict=True) if apart]
+    categories = [np.array_equal(np.rint(column / MAX_DISTANCE) * MAX_DISTANCE, column) for column in both]
+    labels = [(column / MAX_DISTANCE).astype(np.int32) for column, apart in zip(both, categories, strict=True) if apart]
     numbers = [(column, np.ptp(column) > 1.0) for column, apart in zip(both, categories, strict=True) if not apart]
     size = max(1, _CELLS // len(there))
     total, gap = np.empty((size, len(there))), np.empty((size, len(there)))

@@ -7,7 +7,7 @@ from sfumato.kernels import in_chunks
 from sfumato.kernels.boxes import Boxes
 from sfumato.kernels.boxes.compiled import DEPTH, first_leaf, push_children
 from sfumato.kernels.compiling import compiled
-from sfumato.kernels.mixed_distance import ROUNDING, SAME, Nearest, Points
+from sfumato.kernels.mixed_distance import ROUNDING, TOLERANCE, Nearest, Points
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -144,7 +144,7 @@ def _within(boxes: Boxes, units: Integers, centre: Floats, but: int, distance: f
     """Number the points within a distance, ties by rounding included, and note them where there is room."""
     if not np.isfinite(distance):
         return 0
-    reach = distance + (distance * SAME + ROUNDING * len(centre))
+    reach = distance + (distance * TOLERANCE + ROUNDING * len(centre))
     leaves = first_leaf(boxes)
     stack = np.empty(DEPTH, dtype=np.int64)
     depth = 1

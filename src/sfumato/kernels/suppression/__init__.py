@@ -42,16 +42,16 @@ Rows = NDArray[np.intp]
 Integers = NDArray[np.int64]
 Masks = NDArray[np.int64]
 
-CLOSE = 1e-6  # parts of a household add up to one but for rounding
-_KEPT = 2**27  # bytes of answers that are kept, because several sets of keys ask for them
+TOLERANCE = 1e-6  # parts of a household add up to one but for rounding
+MAX_KEPT_BYTES = 2**27  # bytes of answers that are kept, because several sets of keys ask for them
 SAME = 1e-9  # costs that differ by less are the same
-MOST_KEYS = 16  # the sets of keys that may stay double with each key
-MOST_ENTRIES = 2**27  # rows looked up: records times sets of keys; four bytes each, twice
+MAX_KEYS = 16  # the sets of keys that may stay double with each key
+MAX_ENTRIES = 2**27  # rows looked up: records times sets of keys; four bytes each, twice
 DISTURBANCES = 8_000  # divided by the sets of keys: each costs as much time as there are
 _ALIKE = 4  # of identical records, so many times k take part; the others stay as they are
 
 
-class Shared(NamedTuple):
+class SharedKeys(NamedTuple):
     """Keys that are known together, by their places, and how many records must agree in every ``subsets`` of them."""
 
     keys: tuple[int, ...]
@@ -73,7 +73,7 @@ class Homes(NamedTuple):
     shared: Flags
 
 
-class Standing(NamedTuple):
+class RowCounts(NamedTuple):
     """How many records each row of the codes stands for, and which rows are single records, in their order."""
 
     counts: NDArray[np.int64]
@@ -94,7 +94,7 @@ class Search:
     def __init__(
         self,
         codes: Codes,
-        sets: Sequence[Shared],
+        sets: Sequence[SharedKeys],
         costs: Floats,
         preference: Sequence[int],
         bound: RiskBound | None = None,
@@ -111,7 +111,7 @@ class Search:
             self._judge(one, bound, part if homes and homes.shared[list(one.keys)].all() else None) for one in sets
         ]
 
-    def _judge(self, one: Shared, bound: RiskBound | None, part: Floats | None) -> "_Judge":
+    def _judge(self, one: SharedKeys, bound: RiskBound | None, part: Floats | None) -> "_Judge":
         """Return who judges a set of keys; ``part`` is what a record counts, where it is not one."""
         number = len(self.sizes)
         sizes = self.sizes if part is None else class_sums(self.class_of, part, number)
@@ -187,7 +187,12 @@ class _Judge:
     """Which rows may show a set of keys, as far as one set of keys that are known together is concerned."""
 
     def __init__(
-        self, rows: Codes, sizes: NDArray[np.int64] | Floats, shared: Shared, units: Floats | None, risk: float | None
+        self,
+        rows: Codes,
+        sizes: NDArray[np.int64] | Floats,
+        shared: SharedKeys,
+        units: Floats | None,
+        risk: float | None,
     ) -> None:
         self.rows, self.sizes, self.units, self.risk = rows, sizes, units, risk
         self.k, self.subsets = shared.k, shared.subsets
@@ -195,7 +200,7 @@ class _Judge:
         self.mine[list(shared.keys)] = True
         number = len(shared.keys)
         # if all keys are in the set, no part of it is asked for twice
-        keeps = number < rows.shape[1] and 2**number * len(rows) <= _KEPT
+        keeps = number < rows.shape[1] and 2**number * len(rows) <= MAX_KEPT_BYTES
         self.known: dict[tuple[int, ...], NDArray[np.int8]] | None = {} if keeps or self.subsets < number else None
         self.whole = self.subsets >= number
 
@@ -226,7 +231,7 @@ class _Judge:
         class_of, number = classes(part)
         rows = None if not part.size or part.min() >= 0 else part[first_records(class_of)]
         frequency = _sums(asked, class_of, class_sums(class_of, self.sizes, len(number)), rows)
-        enough = frequency >= self.k - CLOSE
+        enough = frequency >= self.k - TOLERANCE
         if self.units is None or self.risk is None:
             return enough
         population = _sums(asked, class_of, class_sums(class_of, self.units, len(number)), rows)
@@ -385,13 +390,13 @@ class Answer:
 
 def cheapest_shown(
     codes: Codes,
-    sets: Sequence[Shared],
+    sets: Sequence[SharedKeys],
     costs: NDArray[np.float64],
     preference: Sequence[int],
     bound: RiskBound | None = None,
     limits: Mapping[int, int] | None = None,
     homes: Homes | None = None,
-    standing: Standing | None = None,
+    standing: RowCounts | None = None,
 ) -> Answer:
     """Return which values each record may go on showing, so that the others cost least; see :class:`Search`.
 
@@ -404,7 +409,7 @@ def cheapest_shown(
     for several in _connected(sets):
         keys = sorted({key for one in several for key in one.keys})
         # too many to be solved together: the widest sets first, each on what those before it left
-        rounds = [several] if len(keys) <= MOST_KEYS else [[one] for one in sorted(several, key=_widest)]
+        rounds = [several] if len(keys) <= MAX_KEYS else [[one] for one in sorted(several, key=_widest)]
         for asked in rounds:
             answer = _with(answer, codes, asked, costs, preference, bound, left, homes, standing)
         answer = replace(answer, exact=answer.exact and len(rounds) == 1)
@@ -414,13 +419,13 @@ def cheapest_shown(
 def _with(
     answer: Answer,
     codes: Codes,
-    sets: Sequence[Shared],
+    sets: Sequence[SharedKeys],
     costs: NDArray[np.float64],
     preference: Sequence[int],
     bound: RiskBound | None,
     limits: dict[int, int],
     homes: Homes | None,
-    standing: Standing | None,
+    standing: RowCounts | None,
 ) -> Answer:
     """Return the answer with what these sets ask for as well; what it takes is taken off the limits."""
     keys = sorted({key for one in sets for key in one.keys})
@@ -447,13 +452,13 @@ def _with(
     return Answer(shown, told, answer.exact)
 
 
-def _widest(one: Shared) -> tuple[int, int]:
+def _widest(one: SharedKeys) -> tuple[int, int]:
     return -len(one.keys), -one.k
 
 
-def _connected(sets: Sequence[Shared]) -> list[list[Shared]]:
+def _connected(sets: Sequence[SharedKeys]) -> list[list[SharedKeys]]:
     """Part the sets so that two which have a key in common are in one part."""
-    parts: list[list[Shared]] = []
+    parts: list[list[SharedKeys]] = []
     for one in sets:
         touching = [part for part in parts if any(set(one.keys) & set(other.keys) for other in part)]
         parts = [part for part in parts if part not in touching]
@@ -461,11 +466,11 @@ def _connected(sets: Sequence[Shared]) -> list[list[Shared]]:
     return parts
 
 
-def _single(records: int) -> Standing:
-    return Standing(np.ones(records, dtype=np.int64), np.ones(records, dtype=bool))
+def _single(records: int) -> RowCounts:
+    return RowCounts(np.ones(records, dtype=np.int64), np.ones(records, dtype=bool))
 
 
-def _limited(search: Search, limits: Mapping[int, int], standing: Standing) -> tuple[Flags, dict[int | None, int]]:
+def _limited(search: Search, limits: Mapping[int, int], standing: RowCounts) -> tuple[Flags, dict[int | None, int]]:
     """Return what each record shows with no more values of the limited keys suppressed, and where that failed."""
     counts, told = standing
     keys = search.rows.shape[1]

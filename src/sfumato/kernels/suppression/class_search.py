@@ -13,7 +13,7 @@ from sfumato.kernels.compiling import compiled
 Integers = NDArray[np.int64]
 Small = NDArray[np.int32]
 
-LEAST = 1e-9  # a gain below is none
+MIN_GAIN = 1e-9  # a gain below is none
 INF = np.inf
 
 
@@ -107,12 +107,12 @@ def _place(t: Tables, i: int, closing: int) -> float:
             best, least = mask, t.cost[mask] - t.cost[own]
     for mask in range(t.rows.shape[1]):
         row = t.rows[i, mask]
-        if row < 0 or t.size[row] > 0 or t.cost[mask] - t.cost[own] >= least - LEAST:
+        if row < 0 or t.size[row] > 0 or t.cost[mask] - t.cost[own] >= least - MIN_GAIN:
             continue
         if t.begin[row + 1] - t.begin[row] >= t.k:
             more = move(t, i, mask) + _fill_from_spare(t, row, closing, rob=False)
             take_back(t, kept)
-            if more < least - LEAST:
+            if more < least - MIN_GAIN:
                 best, least = mask, more
     if best >= 0:
         return move(t, i, best) + _fill_from_spare(t, t.rows[i, best], closing, rob=False)
@@ -121,7 +121,7 @@ def _place(t: Tables, i: int, closing: int) -> float:
         if row >= 0 and row != closing and t.begin[row + 1] - t.begin[row] >= t.k:
             more = move(t, i, mask) + _fill_from_spare(t, row, closing, rob=True)
             take_back(t, kept)
-            if more < least - LEAST:
+            if more < least - MIN_GAIN:
                 best, least = mask, more
     if best < 0:
         return INF
@@ -151,10 +151,10 @@ def _close(t: Tables, row: int) -> float:
             continue
         coarser = t.rows[some, mask]
         possible = t.begin[coarser + 1] - t.begin[coarser] >= t.k
-        if possible and t.size[row] * (t.cost[mask] - t.cost[finer]) < least - LEAST:
+        if possible and t.size[row] * (t.cost[mask] - t.cost[finer]) < least - MIN_GAIN:
             more = move_all(t, row, mask) + _fill(t, coarser, row)
             take_back(t, kept)
-            if more < least - LEAST:
+            if more < least - MIN_GAIN:
                 least, chosen = more, mask
     if chosen < 0:
         return _scatter(t, row)
@@ -167,7 +167,7 @@ def _open(t: Tables, row: int, forced: bool) -> float:
     kept, mask, more = t.log[0, 0], t.mask_of[row], 0.0
     for p in range(t.begin[row], looked_at(t, row)):
         i = t.member[p]
-        if t.cost[t.mask[i]] > t.cost[mask] + LEAST and t.rows[i, t.mask[i]] != row:
+        if t.cost[t.mask[i]] > t.cost[mask] + MIN_GAIN and t.rows[i, t.mask[i]] != row:
             more += move(t, i, mask)
     if more == INF or (t.log[0, 0] == kept and not forced):
         return INF
@@ -248,7 +248,7 @@ def _settle(t: Tables, waiting: NDArray[np.bool_], stack: Small, top: int, forge
             more = _close(t, row) if closing else _open(t, row, forced=False)
             if more < INF:
                 more += _tidy(t, kept)
-            if not more < -LEAST:
+            if not more < -MIN_GAIN:
                 take_back(t, kept)
                 continue
             total += more
@@ -319,11 +319,11 @@ def disturb(t: Tables, most: int) -> Integers:
                 break
         if more < INF:
             more += _settle(t, waiting, stack, _push(t, waiting, stack, 0, 0), forget=False)
-        if now + more > least + one_value + LEAST:
+        if now + more > least + one_value + MIN_GAIN:
             take_back(t, 0)
             continue
         now += more
-        if now < least - LEAST:
+        if now < least - MIN_GAIN:
             least = now
             best[:] = t.mask
     return best

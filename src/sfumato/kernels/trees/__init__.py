@@ -24,14 +24,14 @@ Flags = NDArray[np.uint8]
 Criterion = Literal["values", "classes", "shares"]
 LackOfFit = Literal["misclassification", "squared error"]
 
-LEAST_CELLS = 50_000
+MIN_CELLS = 50_000
 """Records times variables from which compiling pays here: many deep trees repay it sooner than one pass does."""
 VALUES, CLASSES, SHARES = 0, 1, 2
 """The criteria of a split, as machine code knows them; ``trees.Aim`` tells what they are."""
 BETTER = 1 + 1e-9  # of shares, a split must gain this much more than one found before: rounding does not choose
 ROUNDS = 10  # of looking for a better order of the categories; two or three are the rule
-LEAST_SPLIT = 20  # records a node needs to be split: rpart's defaults, as the next two
-LEAST_LEAF = 7  # records on each side of a split
+MIN_SPLIT = 20  # records a node needs to be split: rpart's defaults, as the next two
+MIN_LEAF = 7  # records on each side of a split
 DEEPEST = 30  # splits from the root
 
 
@@ -50,7 +50,7 @@ class Lists(NamedTuple):
     members: int
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Where splits put what they need for a moment: the side of each record, records held back, counts of classes.
 
     There is room for one record more than there are; the counts are zero.
@@ -81,7 +81,7 @@ class Split(NamedTuple):
     amount: float
 
 
-class Grown(NamedTuple):
+class GrownTree(NamedTuple):
     """A tree, with one entry per node and parents before children.
 
     ``column`` is the column split by (-1 for a leaf), ``bounds`` the highest rank on its left and the lowest on its
@@ -111,7 +111,7 @@ def grow(
     depth: int,
     tiny: float,
     cells: int,
-) -> Grown:
+) -> GrownTree:
     """Split nodes of ``parent`` records or more until no split with ``least`` on each side gains more than ``tiny``.
 
     ``members`` lists the records to fit. Each ordered predictor gives these in ascending order, and the rank of every
@@ -128,13 +128,13 @@ def grow(
     lists = _lists(members, ordered, target)
     side = np.zeros(target.size, dtype=np.uint8)
     how = CLASSES if criterion == "classes" else VALUES
-    if not worth_compiling(cells, LEAST_CELLS):
+    if not worth_compiling(cells, MIN_CELLS):
         return plain_grow(lists, codes, counts, side, how, least, parent, depth, tiny)
     from sfumato.kernels.trees import compiled
 
     kinds = int(target[members].max(initial=-1.0)) + 1 if criterion == "classes" else 0
     held = np.empty(members.size + 1, dtype=np.int32), np.empty(members.size + 1, dtype=np.int32)
-    room = Room(side, *held, np.empty(members.size + 1), *np.zeros((2, kinds), dtype=np.int64))
+    room = Workspace(side, *held, np.empty(members.size + 1), *np.zeros((2, kinds), dtype=np.int64))
     return compiled.grow(lists, codes, counts, room, how, least, parent, depth, tiny)
 
 
@@ -150,7 +150,7 @@ def _lists(members: Codes, ordered: Sequence[tuple[Codes, Codes]], target: Float
     return Lists(rows, ranks, targets, ordered=len(ordered), members=len(ordered))
 
 
-class Pruned(NamedTuple):
+class PrunedTree(NamedTuple):
     """The share of the second file in the leaf of each record, and of each split its column and its gain."""
 
     shares: Floats
@@ -166,9 +166,9 @@ def grow_pruned(
     *,
     cp: float,
     lack: LackOfFit,
-    least_split: int = LEAST_SPLIT,
-    least_leaf: int = LEAST_LEAF,
-) -> Pruned:
+    least_split: int = MIN_SPLIT,
+    least_leaf: int = MIN_LEAF,
+) -> PrunedTree:
     """Grow a tree by the shares of two files; collapse what lowers the lack of fit by less than ``cp`` of the root's.
 
     ``rows`` lists the records in ascending order of each ordered column, of which there is one at least; ``ranks`` has
@@ -184,11 +184,11 @@ def grow_pruned(
         shares, columns, gains = two_files.grow(
             rows, ranks, codes, counts, second, cp, squared, least_leaf, least_split, DEEPEST
         )
-        return Pruned(shares, list(zip(columns.tolist(), gains.tolist(), strict=True)))
+        return PrunedTree(shares, list(zip(columns.tolist(), gains.tolist(), strict=True)))
     ordered = np.take_along_axis(ranks, rows, axis=1)
     growing = _Growing(rows.copy(), ordered, signed[rows], codes, counts, cp, lack, least_split, least_leaf)
     growing.grow(0, signed.size, float(np.abs(signed).sum()), float(signed[signed > 0].sum()), 0, np.inf)
-    return Pruned(growing.shares, growing.gains)
+    return PrunedTree(growing.shares, growing.gains)
 
 
 class _Subtree(NamedTuple):
@@ -284,7 +284,7 @@ def _joined(risk: float, left: _Subtree, right: _Subtree) -> _Subtree:
 def plain_grow(
     lists: Lists, codes: Codes, counts: Counts, side: Flags, criterion: int, least: int, parent: int, depth: int,
     tiny: float,
-) -> Grown:  # fmt: skip
+) -> GrownTree:  # fmt: skip
     """Grow a tree; see ``trees.grow``."""
     members = lists.rows[lists.members]
     column, bounds, children = [-1], [(0, 0)], [(-1, -1)]
@@ -319,7 +319,7 @@ def plain_grow(
             level.append(level[node] + 1)
             begins.append(-1)
         stack += [nodes + 1, nodes]
-    return Grown(
+    return GrownTree(
         np.array(column, dtype=np.int32),
         np.array(bounds, dtype=np.int32).T,
         np.array(children, dtype=np.int32).T,

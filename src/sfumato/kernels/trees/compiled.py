@@ -12,18 +12,18 @@ from sfumato.kernels.trees import (
     Counts,
     Flags,
     Floats,
-    Grown,
+    GrownTree,
     Lists,
-    Room,
     Split,
+    Workspace,
 )
 
 
 @compiled
 def grow(
-    lists: Lists, codes: Codes, counts: Counts, room: Room, criterion: int, least: int, parent: int, depth: int,
+    lists: Lists, codes: Codes, counts: Counts, room: Workspace, criterion: int, least: int, parent: int, depth: int,
     tiny: float,
-) -> Grown:  # fmt: skip
+) -> GrownTree:  # fmt: skip
     """Grow a tree; see ``trees.grow``."""
     n, members = lists.rows.shape[1], lists.members
     most = max(2 * (n // least) + 1, 1)
@@ -68,7 +68,7 @@ def grow(
         stack.append(nodes + 1)
         stack.append(nodes)
         nodes += 2
-    return Grown(
+    return GrownTree(
         column[:nodes], bounds[:, :nodes], children[:, :nodes], stretch[:, :nodes], lists.rows[members],
         begins[:nodes], flags,
     )  # fmt: skip
@@ -90,7 +90,7 @@ def split_shares(
 ) -> tuple[int, int, float, float, float]:  # fmt: skip
     """Split a node by shares; see ``trees.grow_pruned``. Arrays, not tuples of them: these take longer to hand over."""
     n, none = end - start, np.empty(0, dtype=np.int64)
-    room = Room(side, np.empty(n + 1, np.int32), np.empty(n + 1, np.int32), np.empty(n + 1), none, none)
+    room = Workspace(side, np.empty(n + 1, np.int32), np.empty(n + 1, np.int32), np.empty(n + 1), none, none)
     lists = Lists(rows, ranks, targets, rows.shape[0], 0)
     found = split(lists, codes, counts, room, start, end, SHARES, weight, amount, least, parent, tiny)
     return found.column, found.first, found.gain, found.weight, found.amount
@@ -98,7 +98,7 @@ def split_shares(
 
 @compiled
 def split(
-    lists: Lists, codes: Codes, counts: Counts, room: Room, start: int, end: int, criterion: int, weight: float,
+    lists: Lists, codes: Codes, counts: Counts, room: Workspace, start: int, end: int, criterion: int, weight: float,
     amount: float, least: int, parent: int, tiny: float,
 ) -> Split:  # fmt: skip
     """Split the records at ``start:end`` of every list; see ``trees.split``."""
@@ -131,7 +131,7 @@ def split(
 
 @compiled
 def _best(
-    lists: Lists, codes: Codes, counts: Counts, room: Room, start: int, end: int, criterion: int, weight: float,
+    lists: Lists, codes: Codes, counts: Counts, room: Workspace, start: int, end: int, criterion: int, weight: float,
     mean: float, least: int, tiny: float,
 ) -> tuple[int, int, float, Flags]:  # fmt: skip
     """Find the column of the best split, the last place of its left side, the gain, and the side of each category."""

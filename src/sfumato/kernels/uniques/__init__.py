@@ -20,7 +20,7 @@ Codes = NDArray[np.int32]
 Keys = list[tuple[Codes, int]]  # the values of each key, and its power of two
 Floats = NDArray[np.float64]
 
-MOST = 2**62  # combinations that one number tells apart
+MAX_COMBINATIONS = 2**62  # combinations that one number tells apart
 
 
 def minimal_uniques(cells: Codes, candidate: NDArray[np.bool_], size: int) -> tuple[Integers, Integers]:
@@ -123,7 +123,7 @@ def alone_on(cells: Codes, sizes: Integers, sets: Iterable[tuple[int, ...]]) -> 
     alone = {}
     for chosen in sets:
         number = prod(values[j] for j in chosen)
-        if number > MOST:
+        if number > MAX_COMBINATIONS:
             class_of, found = classes(cells[:, list(chosen)])
             alone[chosen] = int((class_sums(class_of, weights, len(found)) == 1).sum())
             continue

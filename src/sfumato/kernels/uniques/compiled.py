@@ -17,7 +17,7 @@ Rows = NDArray[np.int32]
 N = TypeVar("N", bound=np.generic)
 Codes = NDArray[np.int32]
 
-FEW = 16  # rows of a group up to which equal ones are not merged
+MAX_ROWS_UNMERGED = 16  # rows of a group up to which equal ones are not merged
 WORD, SHIFT, MASK, POWER, UPTO = range(5)  # of a key: see ``search``
 GROUP, END, AGREED, KEY, KEYS = range(5)  # of a line of the stack: see ``search``
 TOP, MERGED, WANTED = range(3)  # of the state: see ``search``
@@ -80,7 +80,7 @@ def search(
             stack[top, KEY] = key + 1
             continue
         merged += 1
-        alike = fields[key, UPTO] if end - low > FEW else 0
+        alike = fields[key, UPTO] if end - low > MAX_ROWS_UNMERGED else 0
         number, lacking = different(
             codes, rows, low, end, word, shift, mask, alike, merged, seen, some_codes, some_rows
         )

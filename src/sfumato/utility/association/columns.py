@@ -18,7 +18,7 @@ from sfumato.kernels.spread import ROUNDING, mean_and_spread, mean_and_spread_of
 from sfumato.kernels.stretches import code_counts, stretches
 from sfumato.pair.numbers_on_disk import NumbersOnDisk
 from sfumato.pair.sorting import Runs, SortedColumn
-from sfumato.pair.statistics import Room
+from sfumato.pair.statistics import Workspace
 
 # Arrays of as many numbers as there are records, put aside in files of a folder where memory is short.
 #
@@ -26,7 +26,8 @@ from sfumato.pair.statistics import Room
 # with the arrays.
 
 Floats = NDArray[np.float64]
-LONG = 1 << 24  # records beyond which a column is sorted on disk: slower, in memory that does not grow with it
+# records beyond which a column is sorted on disk: slower, in memory that does not grow with it
+MAX_RECORDS_IN_MEMORY = 1 << 24
 MEMORY = 512 << 20  # bytes, of which an eighth is for what is sorted at a time
 
 
@@ -48,7 +49,7 @@ def put_aside(shape: tuple[int, ...], dtype: Any, folder: Path | None) -> NDArra
 def ranks_aside(values: NDArray[Any], folder: Path) -> tuple[Floats, float]:
     """Return the doubled, centred rank of each record of a column without gaps, and the sum of their squares."""
     found, records = put_aside((len(values),), np.float64, folder), len(values)
-    if records > LONG:
+    if records > MAX_RECORDS_IN_MEMORY:
         ties = _sorted_aside(values, folder, found)
     else:
         # with b records below a value and u up to it, 2R - (n + 1) = b + u - n
@@ -70,7 +71,7 @@ def _tied(counts: NDArray[np.integer]) -> float:
 
 def _sorted_aside(values: NDArray[Any], folder: Path, found: Floats) -> float:
     """Write the ranks of a column that is sorted on disk, and return the sum of t^3 - t over its ties."""
-    room, what, records = Room(MEMORY, lambda: folder), "the ranks of a variable", len(values)
+    room, what, records = Workspace(MEMORY, lambda: folder), "the ranks of a variable", len(values)
     runs = Runs(room, what, records, np.int64)
     for rows in stretches(records):
         runs.add(values[rows].astype(np.float64), np.arange(rows.start, rows.stop))
@@ -288,7 +289,7 @@ class Standardised:
         for j, values in enumerate(numbers):
             largest = max(abs(np.fmin.reduce(values, initial=0.0)), abs(np.fmax.reduce(values, initial=0.0)))
             exponents[j] = np.frexp(largest)[1]
-            if len(values) > LONG:
+            if len(values) > MAX_RECORDS_IN_MEMORY:
                 mean, spread = mean_and_spread_of_long(values, exponents[j])
             else:
                 mean, spread = (one[0] for one in mean_and_spread(np.ldexp(values, -exponents[j])[:, None]))
@@ -378,7 +379,7 @@ def normal(values: Floats, folder: Path | None = None) -> tuple[float, float]:
     >>> round(statistic, 4), 0.02 < p < 0.05
     (0.2592, True)
     """
-    if folder is not None and len(values) > LONG:
+    if folder is not None and len(values) > MAX_RECORDS_IN_MEMORY:
         return _normal_on_disk(values, folder)
     values = np.sort(values[~np.isnan(values)])  # from the smallest up
     n = len(values)
@@ -396,7 +397,7 @@ def _normal_on_disk(values: Floats, folder: Path) -> tuple[float, float]:
     """Test a long variable, whose values are sorted in files."""
     exponent = np.frexp(max(abs(np.fmin.reduce(values)), abs(np.fmax.reduce(values))))[1]
     mean, spread = mean_and_spread_of_long(values, exponent)
-    runs = Runs(Room(MEMORY, lambda: folder), "a variable in order", len(values))
+    runs = Runs(Workspace(MEMORY, lambda: folder), "a variable in order", len(values))
     for rows in stretches(len(values)):
         runs.add(np.ldexp(values[rows], -exponent))
     n = len(runs)

@@ -294,7 +294,7 @@ REASONS = (
     "a variable is constant where both are present",
     "no group holds more than one record",
 )
-NONE, FEW, CONSTANT, SINGLE = 1, 2, 3, 4
+NO_RECORDS, TOO_FEW_RECORDS, CONSTANT_COLUMN, SINGLE_CATEGORY = 1, 2, 3, 4
 
 # Table 1 of Kocar, in the order of SCALES, by places in TESTS
 TABLE_1 = np.array([[0, 1, 1, 2], [1, 3, 3, 3], [1, 3, 3, 3], [2, 3, 3, 4]], dtype=np.int8)
@@ -370,7 +370,7 @@ def pair_tests(
     if len({column.name for column in columns}) < len(columns):
         raise DataError("two columns have the same name; each needs one of its own")
     file = File(columns, weights)
-    found = _Found(file, progress, known)
+    found = _PairFigures(file, progress, known)
     found.tables()
     found.ranks_by_group()
     found.values_by_group()
@@ -384,7 +384,7 @@ def pair_place(i: Indices, j: Indices, size: int) -> Indices:
     return np.asarray(i * (2 * size - i - 1) // 2 + j - i - 1, dtype=np.intp)
 
 
-class _Found:
+class _PairFigures:
     """The tests of a file in the making."""
 
     def __init__(
@@ -529,7 +529,7 @@ class _Found:
         """Give the first reason that holds."""
         count, effective = self.count[where], self.effective[where]
         holds = [count == 0, effective < 3, constant, np.broadcast_to(single, count.shape)]
-        self.reason[where] = np.select(holds, [NONE, FEW, CONSTANT, SINGLE], 0)
+        self.reason[where] = np.select(holds, [NO_RECORDS, TOO_FEW_RECORDS, CONSTANT_COLUMN, SINGLE_CATEGORY], 0)
 
     def _report(self, more: int) -> None:
         if self.progress is not None:

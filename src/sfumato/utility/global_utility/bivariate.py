@@ -107,8 +107,8 @@ def _scale(kind: str, column: NDArray[Any], aside: Path | None) -> Scale:
 Changed = Literal["left open", "same test"]  # a variable that became classes, beside a nominal one
 NUMBERS = ("skewed", "normal")
 SPARSEST = 0.1  # records per cell: below it a table has next to none with two, and chi-squared says nothing
-THIN = 5.0  # records per cell below which its P is rough
-SMALL = 0.01  # of squared coefficients: one hundredth of the variance, Cohen's small r of 0.1
+MIN_RECORDS_PER_CELL = 5.0  # records per cell below which its P is rough
+MIN_SQUARED_COEFFICIENT = 0.01  # of squared coefficients: one hundredth of the variance, Cohen's small r of 0.1
 AS_BEFORE = 0.9  # squared coefficients within a tenth of the larger one are called the same
 CORRELATIONS = tuple(TESTS.index(name) for name in ("Spearman", "Pearson"))
 SQUARED = {
@@ -216,7 +216,7 @@ class Pairs:
         told, (a, b) = self.alike & ~np.isnan(self.utility), self.strengths
         apart = self.sums(np.where(np.isin(self.outcome, TURNED), a + b, np.abs(a - b)), told)
         number = self.sums(np.ones(len(self)), told)
-        there = np.maximum(self.sums(np.maximum(a, b), told), SMALL * number)
+        there = np.maximum(self.sums(np.maximum(a, b), told), MIN_SQUARED_COEFFICIENT * number)
         kept = np.where(number > 0, 1 - np.minimum(apart / np.where(number > 0, there, 1.0), 1.0), np.nan)
         return kept if self.charge is None else kept * self.mean(np.where(told, self.charge, np.nan))
 
@@ -363,7 +363,7 @@ def compared(
     outcome[hidden] = UNTRACED
     effect = np.where(opposite, a + b, np.abs(a - b))
     effect[(outcome == INCOMPARABLE) | hidden | ~alike] = np.nan
-    thin = open_ & (np.minimum(per_cell, _records_per_cell([s.after for s in sides], after)) < THIN)
+    thin = open_ & (np.minimum(per_cell, _records_per_cell([s.after for s in sides], after)) < MIN_RECORDS_PER_CELL)
     unknown = hidden | told & (outcome == INCOMPARABLE)
     if charge is not None:  # of what cannot be traced it is known only what is left of the comparisons at most
         unknown |= open_ & _places(blind, len(before.p))

@@ -243,7 +243,7 @@ BLOCK = 1 << 16  # records counted at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Left:
+class RemainingShares:
     """The share of its values that each variable still has, and of the records with both that each pair still has.
 
     ``together`` is in the order of the pairs, first < second.
@@ -253,7 +253,7 @@ class Left:
     together: Floats
 
 
-def left(pair: Pair, names: Sequence[str]) -> Left:
+def left(pair: Pair, names: Sequence[str]) -> RemainingShares:
     """Count what is left in two tables in memory: record by record where they match, else by the shares, at most 1.
 
     >>> import pyarrow as pa
@@ -269,7 +269,7 @@ def left(pair: Pair, names: Sequence[str]) -> Left:
     are = _counts(before, after, names) if matched else _counts(after, None, names) * (len(before) / len(after))
     shares = np.where(were > 0, np.minimum(are / np.where(were > 0, were, 1.0), 1.0), 1.0)
     alone = dict(zip(names, np.diag(shares).tolist(), strict=True))
-    return Left(alone, shares[np.triu_indices(len(names), 1)])
+    return RemainingShares(alone, shares[np.triu_indices(len(names), 1)])
 
 
 def comparisons_left(pair: Pair, original: Half, names: Sequence[str]) -> Floats:

@@ -29,7 +29,7 @@ from sfumato.utility.models.formula import Model, as_models
 
 # A bar for long comparisons, shown where somebody asked for it and sits at a terminal
 
-LONG = 50_000_000  # pairs times records from which a bar is worth it: about a second
+MIN_WORK_FOR_BAR = 50_000_000  # pairs times records from which a bar is worth it: about a second
 _SHOWN: ContextVar[bool] = ContextVar("shown", default=False)
 
 
@@ -50,7 +50,7 @@ def shown() -> Iterator[None]:
 @contextmanager
 def bar(pairs: int, records: int) -> Iterator[Callable[[int], None] | None]:
     """Give what is to be told how many pairs are done so far, or None where nobody watches or the work is short."""
-    if not _SHOWN.get() or pairs * records < LONG:
+    if not _SHOWN.get() or pairs * records < MIN_WORK_FOR_BAR:
         yield None
         return
     from rich.console import Console
@@ -223,7 +223,7 @@ CAVEAT = (
     "it rests on P values, which fall as records grow: compare protections of one file, not files, and read it beside "
     "its effect-size view"
 )
-FEWER = f"with {bivariate.SURVEY_RECORDS:,} records"
+WITH_FEWER_RECORDS = f"with {bivariate.SURVEY_RECORDS:,} records"
 
 
 @catalogued(
@@ -468,8 +468,8 @@ class GlobalDataUtility(Measure):
             said = (*said, wording.interval_note(score.variables, score.pairs, value, ends))
         fewer = score.with_fewer()
         if fewer is not None:
-            parts[FEWER] = self._whole(score, fewer)
-            said = (*said, wording.fewer_note(value, parts[FEWER]))
+            parts[WITH_FEWER_RECORDS] = self._whole(score, fewer)
+            said = (*said, wording.fewer_note(value, parts[WITH_FEWER_RECORDS]))
         return self.measurement(
             value,
             parts=parts,

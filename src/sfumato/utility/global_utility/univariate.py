@@ -14,8 +14,8 @@ from sfumato.kernels.kolmogorov import one_sample_p, two_sample_p
 from sfumato.kernels.stretches import code_counts, same_values, stretches
 from sfumato.pair import Half, Pair
 from sfumato.pair.sorting import Runs
-from sfumato.pair.statistics import Room, Values
-from sfumato.utility.association.columns import LONG, MEMORY
+from sfumato.pair.statistics import Values, Workspace
+from sfumato.utility.association.columns import MAX_RECORDS_IN_MEMORY, MEMORY
 from sfumato.utility.distribution_functions import functions
 from sfumato.utility.global_utility.coarsening import Alternative, kept, most_kept, present
 
@@ -31,7 +31,7 @@ from sfumato.utility.global_utility.coarsening import Alternative, kept, most_ke
 EXACT = 10_000  # records up to which P is exact
 KOLMOGOROV = "Kolmogorov-Smirnov"
 STEEPNESS = 14.0  # section 3.2: P = .05 then counts one half
-LEAST_EXPECTED = 5.0 * (1 - 1e-9)  # what is 5 but for rounding is not below it
+MIN_EXPECTED = 5.0 * (1 - 1e-9)  # what is 5 but for rounding is not below it
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def worth(p: float) -> float:
     return float(-np.expm1(-STEEPNESS * p))
 
 
-ALIKE = Comparison(KOLMOGOROV, 0.0, 1.0, 0.0)  # of numbers that are the same in both tables
+NO_DIFFERENCE = Comparison(KOLMOGOROV, 0.0, 1.0, 0.0)  # of numbers that are the same in both tables
 
 
 def numbers_alike(before: Values, after: Values) -> Comparison:
@@ -94,7 +94,7 @@ def _told(gap: int, m: int, n: int) -> Comparison:
 def numbers_alike_aside(x: Floats, y: Floats, folder: Path) -> Comparison:
     """Compare numbers (none missing) as ``numbers_alike`` does; long columns are sorted in files of this folder."""
     m, n = len(x), len(y)
-    if max(m, n) > LONG:
+    if max(m, n) > MAX_RECORDS_IN_MEMORY:
         return _told(_gap_on_disk(x, y, folder), m, n)
     x, y = np.sort(x), np.sort(y)
     gap = 0
@@ -108,7 +108,7 @@ def numbers_alike_aside(x: Floats, y: Floats, folder: Path) -> Comparison:
 
 def _gap_on_disk(x: Floats, y: Floats, folder: Path) -> int:
     """Return the largest |m n (F - G)| of two columns that are sorted together on disk."""
-    runs = Runs(Room(MEMORY, lambda: folder), "a variable of both tables", len(x) + len(y), np.float64)
+    runs = Runs(Workspace(MEMORY, lambda: folder), "a variable of both tables", len(x) + len(y), np.float64)
     for values, side in ((x, 1.0), (y, -1.0)):
         for rows in stretches(len(values)):
             runs.add(values[rows], np.full(rows.stop - rows.start, side))
@@ -171,7 +171,7 @@ def categories_alike(x: Codes, y: Codes, number: int, weights: tuple[Floats, Flo
     pooled = part @ shares
     free = int(used.sum()) - 1
     distance = float(np.abs(shares[0] - shares[1]).sum() / 2)
-    sparse = float(np.mean(np.outer(sizes, pooled) < LEAST_EXPECTED))
+    sparse = float(np.mean(np.outer(sizes, pooled) < MIN_EXPECTED))
     if free < 1:
         return Comparison("chi-squared", 0.0, 1.0, distance, sparse)
     statistic = float((sizes[:, None] * (shares - pooled) ** 2 / pooled).sum())
@@ -381,7 +381,7 @@ def _tested(pair: Pair, original: Half, name: str, rows: tuple[Rows, Rows], weig
     if not recoding.quantitative:
         return categories_alike(before[rows[0]], after[rows[1]], len(recoding.categories), own)
     if same_values(before, after) and (weights is None or weights.alike):
-        return ALIKE
+        return NO_DIFFERENCE
     if own is not None:
         return weighted_numbers_alike(before[rows[0]], after[rows[1]], *own)
     if original.aside is not None:

@@ -15,8 +15,8 @@ from sfumato.utility.global_utility.univariate import VariableUtility
 # The paragraph an archive can publish with the file
 
 TRIVIAL_DISTANCE = 0.02  # between two distributions: two in a hundred records would have to change
-TRIVIAL_EFFECT = bivariate.SMALL  # between squared coefficients
-APART = 0.1  # between two distributions: not close, though with few records it may be chance
+TRIVIAL_EFFECT = bivariate.MIN_SQUARED_COEFFICIENT  # between squared coefficients
+MIN_DISTANCE = 0.1  # between two distributions: not close, though with few records it may be chance
 HALF = 0.5  # below it a test at the level of 5 % tells the two distributions apart
 LISTED = 12  # pairs and variables named in a sentence
 PREDICATES = (
@@ -98,7 +98,7 @@ def _grade(variable: VariableUtility) -> str:
     half = HALF if variable.kinds[0] in ("numeric", "date") else HALF**2
     if variable.recoding is not None and variable.recoding < half:
         return "broad"  # of categories, half of them are a quarter of their comparisons
-    return "alike" if test.distance < APART else "chance"
+    return "alike" if test.distance < MIN_DISTANCE else "chance"
 
 
 def _of(names: Sequence[str]) -> str:
@@ -196,8 +196,8 @@ def _count_of(number: int, noun: str) -> str:
 
 # What the result says of its own limits
 
-FEW = 100  # records below which little is significant
-MANY = 50  # records among which a value that never repeats is worth a word
+MIN_RECORDS = 100  # records below which little is significant
+MIN_RECORDS_NEVER_REPEATED = 50  # records among which a value that never repeats is worth a word
 
 
 def one_sided_notes(pair: Pair, names: Sequence[str], *, asked: bool, reduction: bool) -> list[str]:
@@ -228,7 +228,7 @@ def one_sided_notes(pair: Pair, names: Sequence[str], *, asked: bool, reduction:
 def _names_records(half: Half, name: str) -> bool:
     """Tell whether a variable is a running number, or text that never repeats."""
     records = len(half)
-    if records < MANY:
+    if records < MIN_RECORDS_NEVER_REPEATED:
         return False
     column = half.column(name)
     if not half.schema[name].quantitative:
@@ -260,8 +260,8 @@ def untold_notes(variables: Sequence[VariableUtility], pairs: Pairs) -> list[str
         said = [*said[:10], f"and notes on {len(said) - 10} more variables; see the table of variables"]
     if pairs.thin.any():
         said.append(
-            f"{int(pairs.thin.sum()):,} contingency tables hold fewer than {bivariate.THIN:g} records per cell: their "
-            "chi-squared P values are rough, and V is too large"
+            f"{int(pairs.thin.sum()):,} contingency tables hold fewer than {bivariate.MIN_RECORDS_PER_CELL:g} records "
+            "per cell: their chi-squared P values are rough, and V is too large"
         )
     left = np.flatnonzero(pairs.outcome == bivariate.INCOMPARABLE)
     if left.size:
@@ -319,7 +319,7 @@ def size_notes(variables: Sequence[VariableUtility], pairs: Pairs, records: int,
             f"squared coefficients differ by less than {TRIVIAL_EFFECT:g}: there the number of records and the "
             f"threshold of {threshold:g} decide, not the strength of the association"
         )
-    if records < FEW:
+    if records < MIN_RECORDS:
         said.append(
             f"with {_count_of(records, 'record')} the tests see little ({_least(records, threshold)}), and what is not "
             "seen in either table counts as kept: the score flatters"

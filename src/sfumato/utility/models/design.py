@@ -252,7 +252,7 @@ class Usable:
 
 # The columns of a model in the original's coding
 
-MOST_LEVELS = 500
+MAX_LEVELS = 500
 PILOT = 100  # records that tell formulaic which variables are numbers
 
 
@@ -488,8 +488,8 @@ class Coding:
         variable, found = rows.half.schema[factor.variable], rows.levels(factor.variable)
         numeric = variable.quantitative
         levels = tuple(map(float, found)) if numeric else tuple(variable.categories[code] for code in found)
-        if len(levels) > MOST_LEVELS:
-            raise NotApplicable(f"{where}: {factor.text} has {len(levels):,} levels, more than {MOST_LEVELS}")
+        if len(levels) > MAX_LEVELS:
+            raise NotApplicable(f"{where}: {factor.text} has {len(levels):,} levels, more than {MAX_LEVELS}")
         if len(levels) == 1 and factor.reduced:
             raise NotApplicable(f"{where}: {factor.text} is constant in the original table: {levels[0]!r}")
         return Categories(factor.text, factor.variable, levels, factor.reduced)

@@ -26,7 +26,7 @@ from sfumato.utility.models.formula import Family, Model, as_models
 # matrix squares the condition number), the factor comes from a second pass of QR steps over blocks instead, which does
 # not.
 
-LEAST_PIVOT = 1e-3  # below it (a variance inflation of a million) products have lost too many digits
+MIN_PIVOT = 1e-3  # below it (a variance inflation of a million) products have lost too many digits
 COLLINEAR = 1e-10  # a column whose remainder is this small beside it is a combination of the others
 CONSTANT = 1e-13
 
@@ -91,7 +91,7 @@ class Sufficient:
             except np.linalg.LinAlgError:
                 pass
             else:
-                if np.diag(root).min() > LEAST_PIVOT:
+                if np.diag(root).min() > MIN_PIVOT:
                     return root.T * spread
         return self._by_blocks(columns, means)
 
@@ -210,10 +210,10 @@ def gather(designs: Sequence[Design], rows: Rows) -> Sufficient:
 
 # Logistic and Poisson regression: Newton's method over blocks of records, normal approximation at the end
 
-MOST_STEPS = 60
-MOST_HALVINGS = 29
+MAX_STEPS = 60
+MAX_HALVINGS = 29
 ROUNDING = 1e-12  # a likelihood this near to the last, relative, is not lower
-CLOSE = 1e-18  # of the squared Newton step, in standard errors
+STEP_TOLERANCE = 1e-18  # of the squared Newton step, in standard errors
 STALLED = 1e-10  # the same where steps have stopped getting shorter: rounding, as with responses of billions
 FLAT = 1e-9  # information this small beside that of the start: a coefficient that runs off to infinity
 
@@ -236,10 +236,10 @@ def maximum_likelihood(design: Design, gathered: Sufficient, *, robust: bool) ->
     found = newton(
         lambda place: _pass(design, rows, inverse, place, robust=robust),
         np.asarray(np.linalg.solve(start.hessian, start.gradient)),
-        arrived=lambda now: now.length < CLOSE or (now.length < STALLED and now.length >= now.before / 4),
+        arrived=lambda now: now.length < STEP_TOLERANCE or (now.length < STALLED and now.length >= now.before / 4),
         solve=curved(FLAT * float(np.linalg.eigvalsh(start.hessian)[-1])),
-        most_steps=MOST_STEPS,
-        most_halvings=MOST_HALVINGS,
+        most_steps=MAX_STEPS,
+        most_halvings=MAX_HALVINGS,
         rounding=ROUNDING,
     )
     if found.outcome != "converged" and not (found.outcome == "stuck" and found.length < STALLED):

@@ -21,16 +21,16 @@ from sfumato.registry import parameter_class
 # A formula is text from a command line, a plan, a store or a page, and formulaic evaluates parts of it as Python. So
 # each part is checked before anything is evaluated: what is not listed here is refused.
 
-LONGEST = 5_000  # characters of a formula
-DEEPEST = 40  # parts inside each other
-MOST_TERMS = 10_000  # that crossings may multiply to
+MAX_LENGTH = 5_000  # characters of a formula
+MAX_DEPTH = 40  # parts inside each other
+MAX_TERMS = 10_000  # that crossings may multiply to
 
 FUNCTIONS = frozenset({
     "C", "I", "abs", "bs", "cc", "center", "cr", "cs", "exp", "exp10", "exp2", "log", "log10", "log2", "poly", "round",
     "scale", "standardize",
 })  # fmt: skip
 CURVES = frozenset({"bs", "cc", "cr", "cs", "poly"})  # which make as many columns as they are told
-MOST_COLUMNS = 100
+MAX_COLUMNS = 100
 QUOTES = "`'\""
 CODINGS = frozenset({"diff", "helmert", "poly", "SAS", "sum", "treatment"})  # contr.treatment('a')
 OF_NUMPY = frozenset({
@@ -50,20 +50,20 @@ _NAMES = re.compile(r"`[^`]+`|[^\W\d]\w*")
 
 def _check_size(text: str) -> None:
     """Refuse a formula that is too long, or that would multiply to more terms than anybody means."""
-    if len(text) > LONGEST:
-        raise ParameterError(f"a model of {len(text):,} characters is too long; at most {LONGEST:,} are read")
+    if len(text) > MAX_LENGTH:
+        raise ParameterError(f"a model of {len(text):,} characters is too long; at most {MAX_LENGTH:,} are read")
     outside = _without_calls(text)
     names = len(set(_NAMES.findall(outside)))
     for power in _POWER.findall(outside):
         times = int(power) if power.isascii() and power.isdigit() and len(power) < 4 else 0
         times *= not _POWER_OF_POWER.search(outside)
-        if not times or sum(math.comb(names, k) for k in range(1, min(times, names) + 1)) > MOST_TERMS:
+        if not times or sum(math.comb(names, k) for k in range(1, min(times, names) + 1)) > MAX_TERMS:
             raise ParameterError(
                 f"the model {_short(text)!r}: terms to the power {power} are not read; a small whole number gives all "
                 "products of so many, ** inside I(...) is the power of a number"
             )
     crossings = max((piece.replace("**", "").count("*") for piece in outside.split("+")), default=0)
-    if 2 ** (crossings + 1) > MOST_TERMS:
+    if 2 ** (crossings + 1) > MAX_TERMS:
         raise ParameterError(f"the model {_short(text)!r} crosses {crossings + 1} terms; write the products you mean")
 
 
@@ -80,7 +80,7 @@ def _check_part(text: str) -> tuple[ast.Expression, dict[str, str]]:
     except (RecursionError, MemoryError):
         raise _too_deep(text) from None
     for node, depth in _walk(tree):
-        if depth > DEEPEST:
+        if depth > MAX_DEPTH:
             raise _too_deep(text)
         wrong = _wrong(node)
         if wrong:
@@ -128,7 +128,7 @@ def _without_backticks(text: str) -> tuple[str, dict[str, str]]:
 
 def _too_deep(text: str) -> ParameterError:
     """Return the error that says that parts stand too deep inside each other."""
-    return ParameterError(f"the model {_short(text)!r} nests its parts too deeply; at most {DEEPEST} are read")
+    return ParameterError(f"the model {_short(text)!r} nests its parts too deeply; at most {MAX_DEPTH} are read")
 
 
 def _wrong(node: ast.AST) -> str:
@@ -140,8 +140,8 @@ def _wrong(node: ast.AST) -> str:
     if isinstance(node, ast.Call):
         known = _listed(node.func) if isinstance(node.func, ast.Attribute) else _named(node.func, FUNCTIONS)
         starred = any(keyword.arg is None for keyword in node.keywords)
-        if _named(node.func, CURVES) and _largest(node) > MOST_COLUMNS:
-            return f"a curve of more than {MOST_COLUMNS} columns, {ast.unparse(node)},"
+        if _named(node.func, CURVES) and _largest(node) > MAX_COLUMNS:
+            return f"a curve of more than {MAX_COLUMNS} columns, {ast.unparse(node)},"
         return "" if known and not starred else f"{ast.unparse(node.func)}(...)"
     if isinstance(node, ast.Name):
         return repr(node.id) if node.id.startswith("__") else ""

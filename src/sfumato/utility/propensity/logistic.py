@@ -17,7 +17,7 @@ from sfumato.utility.propensity.pooled import Codes, Flags, Floats, Pooled, stan
 
 Degree = Literal["first", "products", "second", "paper II"]
 BLOCK = 4_096  # records built at a time: a megabyte for 30 terms, which stays in the cache
-MOST_TERMS = 2_000
+MAX_TERMS = 2_000
 
 
 @dataclass(frozen=True)
@@ -155,11 +155,11 @@ def _terms(columns: Sequence[Column], degree: Degree) -> Iterator[Term]:
 def _check_size(columns: Sequence[Column], degree: Degree) -> None:
     """Refuse a model whose terms nobody could count, before they are listed."""
     count = len(columns) if degree == "first" else len(columns) * (len(columns) + 1) // 2
-    if count > MOST_TERMS:
+    if count > MAX_TERMS:
         variables = [column.variable for column in columns]
         largest = max(set(variables), key=variables.count)
         raise NotApplicable(
-            f"the logistic model would have about {count:,} terms, more than {MOST_TERMS:,} "
+            f"the logistic model would have about {count:,} terms, more than {MAX_TERMS:,} "
             f"({largest!r} alone takes {variables.count(largest):,} columns); choose variables, or model='tree'"
         )
 

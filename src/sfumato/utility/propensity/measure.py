@@ -11,10 +11,8 @@ from sfumato.about import MeasureAbout
 from sfumato.core import Measure
 from sfumato.errors import NotApplicable
 from sfumato.kernels import available_threads
-from sfumato.kernels.trees import LEAST_LEAF as LEAST_LEAF
-from sfumato.kernels.trees import LEAST_SPLIT as LEAST_SPLIT
+from sfumato.kernels.trees import MIN_LEAF, MIN_SPLIT, grow_pruned
 from sfumato.kernels.trees import LackOfFit as LackOfFit
-from sfumato.kernels.trees import grow_pruned
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
@@ -29,15 +27,15 @@ from sfumato.utility.propensity.pooled import Codes, Flags, Floats, Pooled, bala
 class TreeSizes(NamedTuple):
     """The records that a node needs to be split, and that each side of a split needs."""
 
-    split: int = LEAST_SPLIT
-    leaf: int = LEAST_LEAF
+    split: int = MIN_SPLIT
+    leaf: int = MIN_LEAF
 
 
 DEFAULT_SIZES = TreeSizes()
 
 
 @dataclass(frozen=True)
-class Sorted:
+class SortedColumns:
     """The columns of the pooled records as splitting needs them; sorted once for any number of trees."""
 
     rows: Codes  # the records in ascending order of each number column
@@ -55,7 +53,7 @@ class Tree(NamedTuple):
     by_variable: dict[str, float]
 
 
-def sort_columns(pooled: Pooled) -> Sorted:
+def sort_columns(pooled: Pooled) -> SortedColumns:
     """Sort every number column; a table of none gets one that is constant, to hold the list of the records."""
     columns = [number.values for number in pooled.numbers] or [np.zeros(len(pooled))]
     rows = np.empty((len(columns), len(pooled)), dtype=np.int32)
@@ -69,11 +67,16 @@ def sort_columns(pooled: Pooled) -> Sorted:
         codes[j] = category.codes
     counts = np.array([category.count for category in pooled.categories], dtype=np.int64)
     numbers = tuple(number.variable for number in pooled.numbers) or ("",)
-    return Sorted(rows, ranks, codes, counts, (*numbers, *(category.variable for category in pooled.categories)))
+    return SortedColumns(rows, ranks, codes, counts, (*numbers, *(category.variable for category in pooled.categories)))
 
 
 def fit_tree(
-    columns: Sorted, protected: Flags, weights: Floats, cp: float, lack: LackOfFit, sizes: TreeSizes = DEFAULT_SIZES
+    columns: SortedColumns,
+    protected: Flags,
+    weights: Floats,
+    cp: float,
+    lack: LackOfFit,
+    sizes: TreeSizes = DEFAULT_SIZES,
 ) -> Tree:
     """Grow a tree by Gini impurity; collapse what lowers the lack of fit by less than cp of the root's per split."""
     signed = np.where(protected, weights, -weights)
@@ -87,7 +90,7 @@ def fit_tree(
 
 def trees_by_lot(
     pooled: Pooled,
-    columns: Sorted,
+    columns: SortedColumns,
     cp: float,
     lack: LackOfFit,
     draws: int,
@@ -110,7 +113,7 @@ def trees_by_lot(
 
 # The measure
 
-MANY = 200  # terms; a model with fewer is fitted whatever the number of records
+MIN_TERMS_TO_REFUSE = 200  # terms; a model with fewer is fitted whatever the number of records
 Model = Literal[
     "logistic I", "logistic II", "main effects", "products", "tree", "modified logistic I", "modified logistic II"
 ]
@@ -200,8 +203,8 @@ class PropensityUtility(Measure):
     groups: float = 0.01
     permutations: int = 50
     least_group: int = 1
-    min_split: int = LEAST_SPLIT
-    min_leaf: int = LEAST_LEAF
+    min_split: int = MIN_SPLIT
+    min_leaf: int = MIN_LEAF
     null: Null = "permutation"
 
     def __post_init__(self) -> None:
@@ -361,7 +364,7 @@ def _said(notes: tuple[str, ...], constant: list[str], dead: int, share: float) 
 
 def _refuse_too_many(measure: PropensityUtility, terms: int, records: int) -> None:
     """Refuse a large model that separates almost any two files: it takes long and tells nothing."""
-    if terms > MANY and 2 * terms > records:
+    if terms > MIN_TERMS_TO_REFUSE and 2 * terms > records:
         raise NotApplicable(
             f"{measure.model!r} has {terms:,} terms for {records:,} records, so it tells almost "
             "any two files apart; choose variables=[...], or model='tree' or 'main effects'"

@@ -10,10 +10,10 @@ from sfumato.workbench.commands import read_call, reading
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.latest import latest
-from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen
+from sfumato.workbench.screens.screen import ActionResult, Form, Refused, SameCommand, Screen
 
 READINGS = {"association": "an association, no way back", "luck": "too few to tell from luck"}
-KEPT = {
+EXCEPTIONS = {
     "keep_order": (
         "Leave the records in their order",
         "Neighbours in the file often live or were asked together. Without this they stand in random order.",
@@ -58,7 +58,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         "checked": checked,
         "audit": audit,
         "lines": [_line(route, draft) for route in audit.routes] if audit is not None else [],
-        "kept": KEPT,
+        "kept": EXCEPTIONS,
     }
 
 
@@ -102,22 +102,26 @@ def _of_variable(route: Route, one: Restored) -> list[Repair]:
     return [*(links if len(telling) == 1 and route.name != "text" else ()), *gone]
 
 
-def renew(desk: Desk, draft: Draft, form: Form) -> Done:
+def renew(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Let the repairs do what the steward had kept them from."""
     which = form.text("which")
-    if which not in KEPT:
+    if which not in EXCEPTIONS:
         raise Refused("", "there is no such repair")
-    return Done(lambda old: old.but(**{which: False}), f"repair: no longer {KEPT[which][0].lower()}", said=_AGAIN)
+    return ActionResult(
+        lambda old: old.but(**{which: False}), f"repair: no longer {EXCEPTIONS[which][0].lower()}", said=_NOTED
+    )
 
 
-def keep(desk: Desk, draft: Draft, form: Form) -> Done:
+def keep(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Say what the repairs may not touch."""
-    ticked = {name: form.has(name) for name in KEPT}
-    words = [KEPT[name][0].lower() for name, on in ticked.items() if on]
-    return Done(lambda old: old.but(**ticked), f"before a release: {'; '.join(words) or 'all repairs'}", said=_AGAIN)
+    ticked = {name: form.has(name) for name in EXCEPTIONS}
+    words = [EXCEPTIONS[name][0].lower() for name, on in ticked.items() if on]
+    return ActionResult(
+        lambda old: old.but(**ticked), f"before a release: {'; '.join(words) or 'all repairs'}", said=_NOTED
+    )
 
 
-def link(desk: Desk, draft: Draft, form: Form) -> Done:
+def link(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Let a variable follow what is done to another."""
     name, source = form.text("name"), form.text("source")
     variable = desk.stated(draft)[name]
@@ -125,64 +129,64 @@ def link(desk: Desk, draft: Draft, form: Form) -> Done:
     return _restated(desk, name, f"repair: {name} follows {source}", linked=sources)
 
 
-def shared(desk: Desk, draft: Draft, form: Form) -> Done:
+def shared(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Protect a variable once for all members of a household."""
     name = form.text("name")
     return _restated(desk, name, f"repair: {name} is protected for whole households", level="household")
 
 
-def identifier(desk: Desk, draft: Draft, form: Form) -> Done:
+def identifier(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Treat a variable as a name of the unit, which never goes out."""
     name = form.text("name")
     return _restated(desk, name, f"repair: {name} is an identifier", role="identifier")
 
 
-def _restated(desk: Desk, name: str, what: str, **changes: Any) -> Done:
+def _restated(desk: Desk, name: str, what: str, **changes: Any) -> ActionResult:
     def make(old: Draft) -> Draft:
         stated = desk.stated(old)
         return old.but(schema=desk.restated(stated.replace(replace(stated[name], **changes))))
 
-    return Done(make, what, said=_AGAIN)
+    return ActionResult(make, what, said=_NOTED)
 
 
-def leave_out(desk: Desk, draft: Draft, form: Form) -> Done:
+def leave_out(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Leave a variable out of every candidate."""
     name = form.text("name")
     if name not in desk.table(draft).schema:
         raise Refused("", f"there is no variable {name}")
-    return Done(
+    return ActionResult(
         lambda old: old.but(removed=tuple(dict.fromkeys((*old.removed, name)))),
         f"repair: {name} is left out of the file",
-        said=_AGAIN,
+        said=_NOTED,
     )
 
 
-def take_back(desk: Desk, draft: Draft, form: Form) -> Done:
+def take_back(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Keep a variable in the file after all."""
     name = form.text("name")
-    return Done(
+    return ActionResult(
         lambda old: old.but(removed=tuple(kept for kept in old.removed if kept != name)),
         f"{name} is kept in the file after all",
-        said=_AGAIN,
+        said=_NOTED,
     )
 
 
-def despite(desk: Desk, draft: Draft, form: Form) -> Done:
+def despite(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Release a file although it gives values back, for a reason that stays in the journal."""
     if form.text("back"):
-        return Done(lambda old: old.but(despite_audit=False), "a file that gives values back is not released")
+        return ActionResult(lambda old: old.but(despite_audit=False), "a file that gives values back is not released")
     reason = form.text("reason")
     if len(reason) < 10:
         raise Refused("reason", "write down why this does no harm: the reason stays in the journal")
-    return Done(
-        lambda old: old.but(despite_audit=True), f"to be released although it gives values back: {reason}", said=_AGAIN
+    return ActionResult(
+        lambda old: old.but(despite_audit=True), f"to be released although it gives values back: {reason}", said=_NOTED
     )
 
 
-_AGAIN = "Noted. Run again, so that the file is made and attacked anew."
+_NOTED = "Noted. Run again, so that the file is made and attacked anew."
 
 
-def same(desk: Desk, draft: Draft) -> Same | None:
+def same(desk: Desk, draft: Draft) -> SameCommand | None:
     """Say how the release is attacked elsewhere."""
     found = latest(desk, draft).summary
     if found is None or not found.released:
@@ -193,7 +197,7 @@ def same(desk: Desk, draft: Draft) -> Same | None:
         f"import sfumato\n\noriginal = {read_call(draft)}\n"
         f"print(sfumato.audit(original, sfumato.read({place!r})))  # by ids; the command knows the records' order"
     )
-    return Same(command, code)
+    return SameCommand(command, code)
 
 
 SCREEN = Screen(

@@ -23,7 +23,7 @@ from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.latest import seen_before
 from sfumato.workbench.method_forms import share, variable
-from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen
+from sfumato.workbench.screens.screen import ActionResult, Form, Refused, SameCommand, Screen
 
 # Measures that the steward adds: bounds on further ones, and what users do with the file
 
@@ -32,8 +32,8 @@ JUDGES: Mapping[str, str] = {
     "IntervalOverlap": "estimates and their intervals",
     "ConclusionChanges": "signs and significance",
 }
-TRIED = 20_000  # records up to which a model is fitted as soon as it is added
-MOST_IN_A_TABLE = 4
+MAX_RECORDS_TO_FIT = 20_000  # records up to which a model is fitted as soon as it is added
+MAX_VARIABLES_OF_TABLE = 4
 
 
 def listed_measures() -> dict[str, list[tuple[str, str]]]:
@@ -45,7 +45,7 @@ def listed_measures() -> dict[str, list[tuple[str, str]]]:
     }
 
 
-def add_bound(desk: Desk, draft: Draft, form: Form) -> Done:
+def add_bound(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Bound a further measure: values blank of a variable, records alike, single records, or any of the catalogue."""
     draft, data, what = bounding.named(desk, draft), desk.table(draft), form.text("what")
     field = f"{what}.bound"
@@ -66,7 +66,7 @@ def add_bound(desk: Desk, draft: Draft, form: Form) -> Done:
     at_most = {**draft.at_most, **({} if higher else {repr(measure): bound})}
     at_least = {**draft.at_least, **({repr(measure): bound} if higher else {})}
     side = "at least" if higher else "at most"
-    return Done(bounding.with_bounds(desk, at_most, at_least), f"bound: {measure!r} {side} {bound:g}")
+    return ActionResult(bounding.with_bounds(desk, at_most, at_least), f"bound: {measure!r} {side} {bound:g}")
 
 
 def _any(form: Form, data: Microdata) -> Measure:
@@ -91,16 +91,18 @@ def _variable(form: Form, field: str, data: Microdata) -> str:
     return name
 
 
-def drop(desk: Desk, draft: Draft, form: Form) -> Done:
+def drop(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Take a measure out that was added here, and its bound."""
     gone, draft = form.text("measure"), bounding.named(desk, draft)
     at_most = {key: bound for key, bound in draft.at_most.items() if key != gone}
     at_least = {key: bound for key, bound in draft.at_least.items() if key != gone}
     make = bounding.with_bounds(desk, at_most, at_least)
-    return Done(lambda old: make(old).but(uses=tuple(text for text in old.uses if text != gone)), f"taken out: {gone}")
+    return ActionResult(
+        lambda old: make(old).but(uses=tuple(text for text in old.uses if text != gone)), f"taken out: {gone}"
+    )
 
 
-def add_table(desk: Desk, draft: Draft, form: Form) -> Done:
+def add_table(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Add tables that users make: one of all variables ticked, or all of two of them."""
     data = desk.table(draft)
     ticked = [form.texts(name)[-1] for name in form.names() if name.startswith("table.variable.")]
@@ -108,9 +110,9 @@ def add_table(desk: Desk, draft: Draft, form: Form) -> Done:
     whole = form.text("table.ways") == "all"
     if len(names) < 2:
         raise Refused("table", "tick two variables or more")
-    if whole and len(names) > MOST_IN_A_TABLE:
+    if whole and len(names) > MAX_VARIABLES_OF_TABLE:
         raise Refused(
-            "table", f"one table can have {MOST_IN_A_TABLE} variables at most; take all tables of two instead"
+            "table", f"one table can have {MAX_VARIABLES_OF_TABLE} variables at most; take all tables of two instead"
         )
     try:
         measure = TableUtility(ways=len(names) if whole else 2, variables=names)
@@ -120,7 +122,7 @@ def add_table(desk: Desk, draft: Draft, form: Form) -> Done:
     return _used(desk, draft, form, measure, "table")
 
 
-def add_model(desk: Desk, draft: Draft, form: Form) -> Done:
+def add_model(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Add a regression that users fit."""
     data, said = desk.table(draft), form.text("model.formula")
     if not said:
@@ -133,14 +135,14 @@ def add_model(desk: Desk, draft: Draft, form: Form) -> Done:
         given = said if family == "linear" else model
         measure: Measure = IntervalOverlap(given) if judge == "IntervalOverlap" else ConclusionChanges(given)
         refuse_unknown([measure], data)
-        if len(data) <= TRIED:
+        if len(data) <= MAX_RECORDS_TO_FIT:
             measure.evaluate(data, data)
     except SfumatoError as error:
         raise Refused("model.formula", str(error)) from None
     return _used(desk, draft, form, measure, "model")
 
 
-def _used(desk: Desk, draft: Draft, form: Form, measure: Measure, what: str) -> Done:
+def _used(desk: Desk, draft: Draft, form: Form, measure: Measure, what: str) -> ActionResult:
     """Add a measure of what users do, with its bound if one was typed."""
     key, field, draft = repr(measure), f"{what}.bound", bounding.named(desk, draft)
     if key in draft.uses:
@@ -150,7 +152,7 @@ def _used(desk: Desk, draft: Draft, form: Form, measure: Measure, what: str) -> 
         side = at_least if measure.about.better == "higher" else at_most
         side[key] = bounding.read_bound(measure, form.text(field), field)
     make = bounding.with_bounds(desk, at_most, at_least)
-    return Done(lambda old: make(old).but(uses=uses), f"what users do: {key}")
+    return ActionResult(lambda old: make(old).but(uses=uses), f"what users do: {key}")
 
 
 def of_population(draft: Draft, population: float | None) -> Draft:
@@ -252,7 +254,7 @@ def _line(draft: Draft, measure: Measure, decides: bool, why: str, before: Any) 
     )
 
 
-def state(desk: Desk, draft: Draft, form: Form) -> Done:
+def state(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """State the bounds that were typed; an empty field is none."""
     at_most: dict[str, float] = {}
     at_least: dict[str, float] = {}
@@ -275,10 +277,10 @@ def state(desk: Desk, draft: Draft, form: Form) -> Done:
     said = "The bounds are stated. What they ask of the file is seen once the candidates are run."
     if seen_before(desk, draft):
         said = "The bounds are stated. Explore weighs the candidates under them; run again before you decide."
-    return Done(bounding.with_bounds(desk, at_most, at_least), f"bounds: {'; '.join(told)}", said=said)
+    return ActionResult(bounding.with_bounds(desk, at_most, at_least), f"bounds: {'; '.join(told)}", said=said)
 
 
-def typical(desk: Desk, draft: Draft, form: Form) -> Done:
+def typical(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Fill in the bounds that are usual for a release, to be edited."""
     release = form.text("release")
     if release not in bounding.RELEASES:
@@ -287,7 +289,7 @@ def typical(desk: Desk, draft: Draft, form: Form) -> Done:
     kept = {key: bound for key, bound in draft.at_most.items() if not _typical_before(key)}
     title = bounding.RELEASES[release].title.lower()
     said = f"These bounds are usual for {title}. Change what your house does otherwise."
-    return Done(
+    return ActionResult(
         bounding.with_bounds(desk, {**kept, **bounds}, draft.at_least), f"bounds that are usual for {title}", said=said
     )
 
@@ -298,20 +300,20 @@ def _typical_before(key: str) -> bool:
     return key in {repr(read_measures([name])[0]) for name in every} or key.startswith("IndividualRisk(population")
 
 
-def settings(desk: Desk, draft: Draft, form: Form) -> Done:
+def settings(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Say how many draws there are of what is random, and how large the population is."""
     replicates = form.whole("replicates", least=1, most=100)
     population = form.number("population", least=len(desk.table(draft))) if form.text("population") else None
-    return Done(
+    return ActionResult(
         lambda old: of_population(old.but(replicates=replicates), population),
         f"{replicates} draws" + ("" if population is None else f", a population of {population:,.0f}"),
     )
 
 
-def same(desk: Desk, draft: Draft) -> Same | None:
+def same(desk: Desk, draft: Draft) -> SameCommand | None:
     """Say the sweep with these bounds elsewhere."""
     command = shlex.join(["sfumato", *sweep_words(desk, draft)])
-    return Same(command, f"import sfumato\n\n{sweep_call(desk, draft)}")
+    return SameCommand(command, f"import sfumato\n\n{sweep_call(desk, draft)}")
 
 
 SCREEN = Screen(

@@ -9,9 +9,9 @@ from sfumato.project import decision as decisions
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.latest import latest, signature
-from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen
+from sfumato.workbench.screens.screen import ActionResult, Form, Refused, SameCommand, Screen
 
-MOST_SAID = 20_000  # characters of a reason
+MAX_SAID = 20_000  # characters of a reason
 
 
 def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
@@ -36,15 +36,15 @@ def _can_sign(desk: Desk, draft: Draft) -> str:
     return ""
 
 
-def sign(desk: Desk, draft: Draft, form: Form) -> Done:
+def sign(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Sign the release: who approves it, and why."""
     by, reasons = form.text("by"), form.text("reasons")
     if not by:
         raise Refused("by", "name the person who approves")
     if len(reasons) < 10:
         raise Refused("reasons", "write down why this release is right: a decision without a reason cannot be defended")
-    if len(by) > 200 or len(reasons) > MOST_SAID:
-        raise Refused("reasons" if len(by) <= 200 else "by", f"this is too long; at most {MOST_SAID:,} characters")
+    if len(by) > 200 or len(reasons) > MAX_SAID:
+        raise Refused("reasons" if len(by) <= 200 else "by", f"this is too long; at most {MAX_SAID:,} characters")
     desk.refuse_stale(form.revision)  # the reasons are those for the release that the page shows
     why_not = _can_sign(desk, draft)
     if why_not:
@@ -52,12 +52,12 @@ def sign(desk: Desk, draft: Draft, form: Form) -> Done:
     there = decisions.read(desk.folder)
     said = tuple(line.strip() for line in reasons.splitlines() if line.strip())
     if there is not None and not there.void and (there.by, there.reasons) == (by, said):
-        return Done(goto="release")  # a second click
+        return ActionResult(goto="release")  # a second click
     made = decisions.sign(desk.folder, by=by, reasons=said)
-    return Done(None, f"release of {made.file} signed by {made.by}", goto="release", said="Signed.")
+    return ActionResult(None, f"release of {made.file} signed by {made.by}", goto="release", said="Signed.")
 
 
-def decline(desk: Desk, draft: Draft, form: Form) -> Done:
+def decline(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Write down that nothing is released, and why."""
     by, reasons = form.text("by"), form.text("reasons")
     if not by:
@@ -65,24 +65,24 @@ def decline(desk: Desk, draft: Draft, form: Form) -> Done:
     if len(reasons) < 10:
         raise Refused("reasons", "write down why nothing is released")
     desk.refuse_stale(form.revision)
-    what = f"decided by {by[:200]}: nothing is released; {reasons[:MOST_SAID]}"
+    what = f"decided by {by[:200]}: nothing is released; {reasons[:MAX_SAID]}"
     if [event.what for event in desk.journal.events(1)] == [what]:
-        return Done()  # a second click
+        return ActionResult()  # a second click
     said = "Kept in the journal."
     if decisions.read(desk.folder) is not None:
         decisions.withdraw(desk.folder)
         what, said = f"{what} (the signature is taken back)", f"{said} The signature is taken back."
-    return Done(None, what, said=said)
+    return ActionResult(None, what, said=said)
 
 
-def same(desk: Desk, draft: Draft) -> Same | None:
+def same(desk: Desk, draft: Draft) -> SameCommand | None:
     """Say how a release is signed elsewhere."""
     there = signature(desk, latest(desk, draft).summary)
     by, reasons = (there.by, there.reasons) if there is not None else ("NAME", ("REASON",))
     words = ["sfumato", "sign", ".", "--by", by]
     command = shlex.join([*words, *(word for reason in reasons for word in ("--reason", reason))])
     code = f"from sfumato.project.decision import sign\n\nsign({'.'!r}, by={by!r}, reasons={list(reasons)!r})"
-    return Same(command, code)
+    return SameCommand(command, code)
 
 
 def _signed(desk: Desk, draft: Draft) -> bool:

@@ -19,7 +19,7 @@ from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.jobs import PHASES
 from sfumato.workbench.latest import Latest, kept_candidates, seen_before
-from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen, place_of
+from sfumato.workbench.screens.screen import ActionResult, Form, Refused, SameCommand, Screen, place_of
 
 OPEN = 12  # rows of the table that are not folded
 PARTS = ("run", "answer")  # what is asked for alone: how far the run is; what bounds that are tried out come to
@@ -97,30 +97,30 @@ def _by_mark(summary: Summary | None, marked: str) -> CandidateLine | None:
 # the run
 
 
-def run(desk: Desk, draft: Draft, form: Form) -> Done:
+def run(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Start the run, or go on with one that was stopped; a second click changes nothing."""
     desk.refuse_stale(form.revision)
     told = desk.jobs.told()
     if told is not None and told.running:
-        return Done()
+        return ActionResult()
     again = told is not None and told.state in ("stopped", "failed") and told.command == "sweep"
     try:
         desk.jobs.start(sweep_words(desk, with_kept(desk, draft)))
     except FileError:
         told = desk.jobs.told()
         if told is not None and told.running:  # another tab was faster
-            return Done()
+            return ActionResult()
         raise
-    return Done(what="the run goes on" if again else "a run was started")
+    return ActionResult(what="the run goes on" if again else "a run was started")
 
 
-def cancel(desk: Desk, draft: Draft, form: Form) -> Done:
+def cancel(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Stop the run; what it has finished is kept."""
     told = desk.jobs.told()
     if told is None or not told.running:
-        return Done()
+        return ActionResult()
     desk.jobs.cancel()
-    return Done(what="the run was cancelled")
+    return ActionResult(what="the run was cancelled")
 
 
 def with_kept(desk: Desk, draft: Draft) -> Draft:
@@ -132,7 +132,7 @@ def with_kept(desk: Desk, draft: Draft) -> Draft:
 # the choice
 
 
-def take(desk: Desk, draft: Draft, form: Form) -> Done:
+def take(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Take the bounds that were tried out; the journal keeps from where to where, and why."""
     board = _board(desk, draft)
     known = {limit.key: limit for limit in board.limits}
@@ -149,17 +149,17 @@ def take(desk: Desk, draft: Draft, form: Form) -> Done:
             moved[key] = value
             words.append(f"{limit.title} {limit.side} {limit.stated_words} -> {written(value, limit.unit)}")
     if not moved:
-        return Done()
+        return ActionResult()
     reason = _reason(form)
 
     def made(old: Draft) -> Draft:
         sides = {side: {k: moved.get(k, v) for k, v in getattr(old, side).items()} for side in ("at_most", "at_least")}
         return old.but(**sides, bounds_stated=stated(old, seen=True))
 
-    return Done(made, f"bound moved after results were seen: {'; '.join(words)}. Reason: {reason}")
+    return ActionResult(made, f"bound moved after results were seen: {'; '.join(words)}. Reason: {reason}")
 
 
-def choose(desk: Desk, draft: Draft, form: Form) -> Done:
+def choose(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Choose a candidate by hand instead of the most useful one within the bounds."""
     board = _board(desk, draft.but(choose=None))
     line = _by_mark(board.summary, form.text("pick"))
@@ -173,20 +173,20 @@ def choose(desk: Desk, draft: Draft, form: Form) -> Done:
     best = board.summary.chosen
     instead = f" instead of {best.name}" if best is not None and best.label != line.label else ""
     what = f"chose {line.name} by hand{instead}. Reason: {_reason(form)}"
-    return Done(lambda old: old.but(choose=line.label), what)
+    return ActionResult(lambda old: old.but(choose=line.label), what)
 
 
-def unchoose(desk: Desk, draft: Draft, form: Form) -> Done:
+def unchoose(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Go back to the candidate that the figures speak for."""
-    return Done(lambda old: old.but(choose=None), "took the choice by hand back")
+    return ActionResult(lambda old: old.but(choose=None), "took the choice by hand back")
 
 
-def compare(desk: Desk, draft: Draft, form: Form) -> Done:
+def compare(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Lay the ticked candidates side by side."""
     ticked = list(dict.fromkeys(form.texts("tick")))
     if not 2 <= len(ticked) <= 3 or not all(one.isalnum() for one in ticked):
         raise Refused("tick", "tick two or three candidates to compare them")
-    return Done(goto="compare?" + urlencode(dict(zip(("first", "second", "third"), ticked, strict=False))))
+    return ActionResult(goto="compare?" + urlencode(dict(zip(("first", "second", "third"), ticked, strict=False))))
 
 
 def _board(desk: Desk, draft: Draft) -> Board:
@@ -203,13 +203,13 @@ def _reason(form: Form) -> str:
     return reason[:1000]
 
 
-def same(desk: Desk, draft: Draft) -> Same | None:
+def same(desk: Desk, draft: Draft) -> SameCommand | None:
     """Say how the run is started elsewhere."""
     if not draft.confirmed:
         return None
     whole = with_kept(desk, draft)
     command = shlex.join(["sfumato", *sweep_words(desk, whole)])
-    return Same(command, f"import sfumato\n\nsummary = {sweep_call(desk, whole)}")
+    return SameCommand(command, f"import sfumato\n\nsummary = {sweep_call(desk, whole)}")
 
 
 def _ready(desk: Desk, draft: Draft) -> str:

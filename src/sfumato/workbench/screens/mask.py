@@ -33,13 +33,13 @@ from sfumato.workbench.method_forms import (
     suppression_form,
     usual,
 )
-from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen, place_of
-from sfumato.workbench.tries import Tried, behind
+from sfumato.workbench.screens.screen import ActionResult, Form, Refused, SameCommand, Screen, place_of
+from sfumato.workbench.tries import TrialOutcome, behind
 from sfumato.workbench.uploads import inside
 
 # The steward's own candidates: chains of steps that are added, changed, reordered and taken out one by one
 
-MOST = 200  # candidates of one's own
+MAX_CANDIDATES = 200  # candidates of one's own
 TEXT = "text"
 
 
@@ -48,15 +48,15 @@ def method_of(text: str) -> Method:
     return read_methods([text])[0]
 
 
-def add(desk: Desk, draft: Draft, form: Form) -> Done:
+def add(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Begin a candidate with a method, and open its form."""
     method = usual(_class(form, "method"))
     place = len(draft.own)
     own = _with(desk, draft, place, (method,), "method")
-    return Done(_put(own), f"candidate added: {method!r}", goto=_edit(place, 0))
+    return ActionResult(_put(own), f"candidate added: {method!r}", goto=_edit(place, 0))
 
 
-def write(desk: Desk, draft: Draft, form: Form) -> Done:
+def write(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Read candidates as the command line takes them: new ones, or in place of one."""
     place = _candidate(draft, form) if form.has("candidate") else len(draft.own)
     field = f"{TEXT}.{place}" if form.has("candidate") else TEXT
@@ -75,42 +75,44 @@ def write(desk: Desk, draft: Draft, form: Form) -> Done:
         _fits(desk, draft, steps_of(method), field)
     texts = [repr(method) for method in new]
     own = (*draft.own[:place], *texts, *draft.own[place + 1 :])
-    if len(own) > MOST:
-        raise Refused(field, f"this would make {len(own)} candidates of your own; {MOST} are the most")
+    if len(own) > MAX_CANDIDATES:
+        raise Refused(field, f"this would make {len(own)} candidates of your own; {MAX_CANDIDATES} are the most")
     many = f"{len(new)} candidates added" if len(new) > 1 else "candidate written"
-    return Done(_put(own), f"{many}: {listed(tuple(texts), most=3)}", goto="mask#own", said=f"{many}.")
+    return ActionResult(_put(own), f"{many}: {listed(tuple(texts), most=3)}", goto="mask#own", said=f"{many}.")
 
 
-def take(desk: Desk, draft: Draft, form: Form) -> Done:
+def take(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Take a proposal over, to change it."""
     method = method_of(form.text("proposal"))
     if repr(method) in draft.own:
         raise Refused("proposal", "this candidate is among yours already")
     own = _with(desk, draft, len(draft.own), steps_of(method), "proposal")
     said = f"It is candidate {len(own)} of your own: change its steps below."
-    return Done(_put(own), f"proposal taken over: {method!r}", goto="mask#own", said=said)
+    return ActionResult(_put(own), f"proposal taken over: {method!r}", goto="mask#own", said=said)
 
 
-def remove(desk: Desk, draft: Draft, form: Form) -> Done:
+def remove(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Take a candidate out."""
     place = _candidate(draft, form)
     gone = draft.own[place]
-    return Done(_put((*draft.own[:place], *draft.own[place + 1 :])), f"candidate taken out: {gone}", goto="mask#own")
+    return ActionResult(
+        _put((*draft.own[:place], *draft.own[place + 1 :])), f"candidate taken out: {gone}", goto="mask#own"
+    )
 
 
-def add_step(desk: Desk, draft: Draft, form: Form) -> Done:
+def add_step(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Add a step at the end of a candidate, or make a further candidate with it, and open its form."""
     place, new = _candidate(draft, form), usual(_class(form, f"method.{form.text('candidate')}"))
     steps = (*steps_of(method_of(draft.own[place])), new)
     field = f"method.{form.text('candidate')}"
     if form.has("copy"):
         own = _with(desk, draft, len(draft.own), steps, field)
-        return Done(_put(own), f"candidate added: {own[-1]}", goto=_edit(len(own) - 1, len(steps) - 1))
+        return ActionResult(_put(own), f"candidate added: {own[-1]}", goto=_edit(len(own) - 1, len(steps) - 1))
     own = _with(desk, draft, place, steps, field)
-    return Done(_put(own), f"step {new!r} added to candidate {place + 1}", goto=_edit(place, len(steps) - 1))
+    return ActionResult(_put(own), f"step {new!r} added to candidate {place + 1}", goto=_edit(place, len(steps) - 1))
 
 
-def change_step(desk: Desk, draft: Draft, form: Form) -> Done:
+def change_step(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Give a step other parameters; as a further candidate, if that is asked for."""
     place, steps, at = _sent_step(draft, form)
     data = desk.table(draft)
@@ -122,7 +124,9 @@ def change_step(desk: Desk, draft: Draft, form: Form) -> Done:
         own = _with(desk, draft, target, new, "")
     except Refused as error:
         raise Refused(blamed(str(error), known, "parameter.variables"), str(error)) from None
-    return Done(_put(own), f"step {at + 1} of candidate {target + 1}: {changed!r}", goto=f"mask?at={target}.{at}")
+    return ActionResult(
+        _put(own), f"step {at + 1} of candidate {target + 1}: {changed!r}", goto=f"mask?at={target}.{at}"
+    )
 
 
 def read_changed(step: Method, form: Form, data: Microdata) -> Method:
@@ -133,7 +137,7 @@ def read_changed(step: Method, form: Form, data: Microdata) -> Method:
     return read(step, form, data)
 
 
-def move_step(desk: Desk, draft: Draft, form: Form) -> Done:
+def move_step(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Do a step earlier or later; the page then holds the focus on it."""
     place, steps, at = _sent_step(draft, form)
     to = form.whole("to", least=0, most=len(steps) - 1)
@@ -143,17 +147,17 @@ def move_step(desk: Desk, draft: Draft, form: Form) -> Done:
     way = "up" if to < at else "down"
     name = type(steps[at]).__name__
     said = f"{name} is now step {to + 1} of {len(steps)}."
-    return Done(_put(own), f"candidate {place + 1}: {said}", goto=f"mask?at={place}.{to}&way={way}", said=said)
+    return ActionResult(_put(own), f"candidate {place + 1}: {said}", goto=f"mask?at={place}.{to}&way={way}", said=said)
 
 
-def remove_step(desk: Desk, draft: Draft, form: Form) -> Done:
+def remove_step(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Take a step out of a candidate."""
     place, steps, at = _sent_step(draft, form)
     left = (*steps[:at], *steps[at + 1 :])
     if not left:
         return remove(desk, draft, form)
     own = _with(desk, draft, place, left, f"chain.{place}")
-    return Done(_put(own), f"step taken out of candidate {place + 1}: {steps[at]!r}", goto=f"mask?at={place}.0")
+    return ActionResult(_put(own), f"step taken out of candidate {place + 1}: {steps[at]!r}", goto=f"mask?at={place}.0")
 
 
 def _class(form: Form, field: str) -> type[Method]:
@@ -179,8 +183,8 @@ def _with(desk: Desk, draft: Draft, place: int, steps: tuple[Method, ...], field
     text = repr(made)
     if any(text == other for at, other in enumerate(draft.own) if at != place):
         raise Refused(field, "then two of your candidates would be the same; change one of them")
-    if place >= MOST:
-        raise Refused(field, f"{MOST} candidates of one's own are the most")
+    if place >= MAX_CANDIDATES:
+        raise Refused(field, f"{MAX_CANDIDATES} candidates of one's own are the most")
     _fits(desk, draft, steps, field)
     return (*draft.own[:place], text, *draft.own[place + 1 :])
 
@@ -241,11 +245,11 @@ class OwnView:
     sentence: str
     steps: tuple[StepView, ...]
     trouble: str
-    tried: Tried | None  # None: not asked for yet
+    tried: TrialOutcome | None  # None: not asked for yet
 
 
 @dataclass(frozen=True)
-class Edited:
+class OpenStep:
     """The step whose form is open."""
 
     candidate: int
@@ -254,7 +258,7 @@ class Edited:
     about: Any
     fields: tuple[Field, ...]
     suppression: SuppressionForm | None
-    estimate: Tried | None
+    estimate: TrialOutcome | None
     refused: str  # what was typed so far and is no method
 
 
@@ -290,7 +294,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         "files": _files(desk, draft),
         "links": data.schema.links(),
         "found": tries.depends(desk, draft).found if looked else None,
-        "most_records": tries.MOST_RECORDS,
+        "most_records": tries.MAX_RECORDS,
     }
 
 
@@ -334,7 +338,7 @@ def _step(step: Method, data: Microdata) -> StepView:
     return StepView(type(inner).__name__, step.about.title, in_words(step, data.schema), repr(step), has_form(step))
 
 
-def _edited(desk: Desk, draft: Draft, data: Microdata, query: Mapping[str, str]) -> Edited | None:
+def _edited(desk: Desk, draft: Draft, data: Microdata, query: Mapping[str, str]) -> OpenStep | None:
     """Return the form that is asked for, with an estimate if that is asked for too."""
     place, at = map(place_of, query.get("edit", "").partition(".")[::2])
     if place is None or at is None or place >= len(draft.own):
@@ -352,7 +356,7 @@ def _edited(desk: Desk, draft: Draft, data: Microdata, query: Mapping[str, str])
             refused = str(error)
     if "estimate" in query and not refused:
         estimate = tries.step_tried(desk, draft, steps[:at], said)
-    return Edited(
+    return OpenStep(
         place,
         at,
         type(step.method if isinstance(step, Within) else step).__name__,
@@ -377,17 +381,17 @@ def _choices(data: Microdata) -> dict[str, list[Choice]]:
     return {group: sorted(found, key=lambda one: order.get(one.name, 99)) for group, found in groups.items()}
 
 
-def propose(desk: Desk, draft: Draft, form: Form) -> Done:
+def propose(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Let the program propose candidates, or not, and how many."""
     breadth = form.whole("breadth", least=1, most=3)
     proposed = form.has("proposed")
     if not proposed and not draft.own and recoded_first(draft) is None:
         raise Refused("proposed", "without a candidate of your own there would be nothing to try; add one below first")
     said = f"candidates are proposed, {BREADTHS[breadth]}" if proposed else "only one's own candidates are tried"
-    return Done(lambda old: old.but(proposed=proposed, breadth=breadth), said)
+    return ActionResult(lambda old: old.but(proposed=proposed, breadth=breadth), said)
 
 
-def elsewhere(desk: Desk, draft: Draft, form: Form) -> Done:
+def elsewhere(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Take files of the folder that were protected elsewhere as candidates."""
     chosen = tuple(dict.fromkeys(form.texts("file")))
     original = desk.table(draft)
@@ -402,10 +406,10 @@ def elsewhere(desk: Desk, draft: Draft, form: Form) -> Done:
         except SfumatoError as error:
             raise Refused("file", f"{name}: {str(error).replace(str(path), name).removeprefix(f'{name}: ')}") from None
     said = f"protected elsewhere: {', '.join(chosen)}" if chosen else "no file protected elsewhere"
-    return Done(lambda old: old.but(elsewhere=chosen), said)
+    return ActionResult(lambda old: old.but(elsewhere=chosen), said)
 
 
-def bring(desk: Desk, draft: Draft, form: Form) -> Done:
+def bring(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Take a file that was dropped on this page as a candidate, beside those that were named before."""
     name = form.text("name")
     if not name:
@@ -413,10 +417,10 @@ def bring(desk: Desk, draft: Draft, form: Form) -> Done:
     return elsewhere(desk, draft, Form([*(("file", one) for one in draft.elsewhere), ("file", name)]))
 
 
-def same(desk: Desk, draft: Draft) -> Same | None:
+def same(desk: Desk, draft: Draft) -> SameCommand | None:
     """Say the sweep of these candidates elsewhere."""
     command = shlex.join(["sfumato", *sweep_words(desk, draft)])
-    return Same(command, f"import sfumato\n\n{sweep_call(desk, draft)}")
+    return SameCommand(command, f"import sfumato\n\n{sweep_call(desk, draft)}")
 
 
 def _done(desk: Desk, draft: Draft) -> bool:

@@ -17,7 +17,7 @@ from sfumato.workbench.begin import first_schema
 from sfumato.workbench.commands import read_call, reading
 from sfumato.workbench.desk import SCHEMA, Desk, stamp
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen
+from sfumato.workbench.screens.screen import ActionResult, Form, Refused, SameCommand, Screen
 from sfumato.workbench.uploads import inside
 
 ROWS = 8  # shown of the file
@@ -135,7 +135,7 @@ def _cell(value: object) -> str:
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)[:60]
 
 
-def choose(desk: Desk, draft: Draft, form: Form) -> Done:
+def choose(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Take a file of the folder, and read it as it seems to be; with a schema.toml beside it, under that."""
     name = form.text("name")
     if not name:
@@ -151,10 +151,10 @@ def choose(desk: Desk, draft: Draft, form: Form) -> Done:
     left = ""
     if text in (draft.schema, draft.left_behind) and name != draft.source:
         text, left = "", text  # it is what was said of a file before
-    return Done(lambda old: Draft(source=name, schema=text, left_behind=left), f"opened {name}")
+    return ActionResult(lambda old: Draft(source=name, schema=text, left_behind=left), f"opened {name}")
 
 
-def choose_table(desk: Desk, draft: Draft, form: Form) -> Done:
+def choose_table(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Take one of several sheets or data frames of the file."""
     if not draft.source:
         raise Refused("name", "choose a file first")
@@ -163,20 +163,20 @@ def choose_table(desk: Desk, draft: Draft, form: Form) -> Done:
     if table not in tables_in(file):
         raise Refused("table", f"there is no table {table!r} in {file.name}")
     source = f"{located(draft.source)[0]}#{table}"
-    return Done(lambda old: Draft(source=source), f"opened {file.name}, table {table}")
+    return ActionResult(lambda old: Draft(source=source), f"opened {file.name}, table {table}")
 
 
-def set_schema_aside(desk: Desk, draft: Draft, form: Form) -> Done:
+def set_schema_aside(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Begin without the schema that does not fit the file; it stays in the folder under another name."""
     place, aside = desk.folder / SCHEMA, desk.folder / ASIDE
     if place.is_file():
         if aside.exists():
             raise Refused("schema", f"there is a {ASIDE} already; take it, or {SCHEMA}, out of the folder")
         place.rename(aside)
-    return Done(lambda old: old.but(schema="", confirmed=False), f"{SCHEMA} was set aside as {ASIDE}")
+    return ActionResult(lambda old: old.but(schema="", confirmed=False), f"{SCHEMA} was set aside as {ASIDE}")
 
 
-def read_as(desk: Desk, draft: Draft, form: Form) -> Done:
+def read_as(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Read the file in another encoding, or with other signs."""
     changes = {
         "encoding": form.text("encoding") or None,
@@ -188,10 +188,10 @@ def read_as(desk: Desk, draft: Draft, form: Form) -> Done:
     except SfumatoError as error:
         trouble = _trouble(error, located(desk.source(draft))[0])
         raise Refused(trouble.field or "encoding", trouble.words) from None
-    return Done(lambda old: old.but(**changes, confirmed=False), "read the file in another way")
+    return ActionResult(lambda old: old.but(**changes, confirmed=False), "read the file in another way")
 
 
-def confirm(desk: Desk, draft: Draft, form: Form) -> Done:
+def confirm(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Take the file as it is shown: from now on the schema says what its variables are."""
     data = desk.table(draft)
     text = draft.schema or schema_text(data, folder=desk.folder)
@@ -203,16 +203,16 @@ def confirm(desk: Desk, draft: Draft, form: Form) -> Done:
     changed = [replace(stated[name], missing=(*stated[name].missing, *codes[name])) for name in taken]
     text = desk.restated(stated.replace(*changed)) if changed else text
     what = f"took {Path(draft.source).name} as it is read" + (f"; missing codes in {', '.join(taken)}" if taken else "")
-    return Done(lambda old: old.but(schema=text, confirmed=True), what, goto="variables")
+    return ActionResult(lambda old: old.but(schema=text, confirmed=True), what, goto="variables")
 
 
-def same(desk: Desk, draft: Draft) -> Same | None:
+def same(desk: Desk, draft: Draft) -> SameCommand | None:
     """Say how a file is looked at elsewhere."""
     if not draft.source:
         return None
     command = shlex.join(["sfumato", "inspect", *reading(draft), "--out", SCHEMA])
     code = f"import sfumato\n\ndata = {read_call(draft, None)}\nsfumato.write_schema(data, {SCHEMA!r})"
-    return Same(command, code)
+    return SameCommand(command, code)
 
 
 SCREEN = Screen(

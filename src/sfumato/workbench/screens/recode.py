@@ -25,15 +25,15 @@ from sfumato.show.wording import number
 from sfumato.workbench.commands import read_call, recoded_first, recodings_of, sweep_words
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen, place_of
+from sfumato.workbench.screens.screen import ActionResult, Form, Refused, SameCommand, Screen, place_of
 from sfumato.workbench.screens.variables import Bars, bars_of, drawn
 from sfumato.workbench.tries import live_of, still_known
-from sfumato.workbench.uploads import OURS, inside
+from sfumato.workbench.uploads import RESERVED_NAMES, inside
 
 # What the screen of recodings shows: the variables to choose from, one of them to work on, and what it does
 
 BARS = 60  # of the histogram that is cut
-WIDE, HIGH = 600, 150  # of it, in its own units
+WIDTH, HEIGHT = 600, 150  # of it, in its own units
 TAIL = 0.005  # of the records at each end that are not drawn where they would squeeze the others
 STEPS = 200  # of an arrow key across the histogram
 SPANS = ("month", "quarter", "year", "5 years", "10 years")
@@ -204,9 +204,9 @@ def histogram(variable: Variable, column: Any) -> Histogram | None:
     whole = not np.mod(present, 1).any()
     if whole and len(counted) == high - low + 1:
         high += 1  # a bar for each value, which begins at it
-    most, wide = max(counted), WIDE / len(counted)
+    most, wide = max(counted), WIDTH / len(counted)
     path = "".join(
-        f"M{place * wide:.5g} {HIGH}v-{max(HIGH * count / most, 1):.4g}h{wide - (wide > 4):.4g}V{HIGH}z"
+        f"M{place * wide:.5g} {HEIGHT}v-{max(HEIGHT * count / most, 1):.4g}h{wide - (wide > 4):.4g}V{HEIGHT}z"
         for place, count in enumerate(counted)
         if count
     )
@@ -274,7 +274,7 @@ def levels(hierarchy: Hierarchy | None) -> list[Step]:
 
 def hierarchy_files(desk: Desk, draft: Draft) -> list[str]:
     """Name the files of the folder that may hold a hierarchy."""
-    apart = {draft.source, SCHEMA, *OURS, *draft.elsewhere}
+    apart = {draft.source, SCHEMA, *RESERVED_NAMES, *draft.elsewhere}
     found = (path for path in desk.folder.iterdir() if path.is_file() and not path.name.startswith("."))
     return sorted(path.name for path in found if path.suffix.lower() in KNOWN and path.name not in apart)
 
@@ -314,11 +314,11 @@ def proposed(found: Proposal | None) -> str:
 
 # Changes of what becomes of the variables: groups, cuts, classes, open ends, hierarchies
 
-LONGEST = 200  # characters of a group's name
-MOST_CUTS = 200
+MAX_NAME_LENGTH = 200  # characters of a group's name
+MAX_CUTS = 200
 
 
-def merge(desk: Desk, draft: Draft, form: Form) -> Done:
+def merge(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Put the ticked categories and groups together under a name."""
     variable, recodings = _asked(desk, draft, form, quantity=False), recodings_of(draft)
     names = group_names(variable, recodings[variable.name])
@@ -326,15 +326,15 @@ def merge(desk: Desk, draft: Draft, form: Form) -> Done:
     into = form.text("into")
     if not ticked or (len(ticked) < 2 and not into):
         raise Refused("into", "tick two or more categories to put together, or one to give it another name")
-    if len(into) > LONGEST:
-        raise Refused("into", f"a name of at most {LONGEST} characters, please")
+    if len(into) > MAX_NAME_LENGTH:
+        raise Refused("into", f"a name of at most {MAX_NAME_LENGTH} characters, please")
     into = into or _joined(variable, ticked)
     if into in names and into not in ticked:
         raise Refused("into", f"there is {into} already; tick it too, or give the group another name")
     return _kept(desk, draft, variable, "into", lambda: recodings.merged(variable, ticked, into))
 
 
-def split(desk: Desk, draft: Draft, form: Form) -> Done:
+def split(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Take a group apart again."""
     variable, recodings = _asked(desk, draft, form, quantity=False), recodings_of(draft)
     names = group_names(variable, recodings[variable.name])
@@ -344,7 +344,7 @@ def split(desk: Desk, draft: Draft, form: Form) -> Done:
     return _kept(desk, draft, variable, "into", lambda: recodings.split(variable.name, names[places[0]]))
 
 
-def rare(desk: Desk, draft: Draft, form: Form) -> Done:
+def rare(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Put all categories that are rare into one."""
     variable, share = _asked(desk, draft, form, quantity=False), form.number("rare", least=0, most=100) / 100
     if not share:
@@ -352,7 +352,7 @@ def rare(desk: Desk, draft: Draft, form: Form) -> Done:
     return _kept(desk, draft, variable, "rare", lambda: recodings_of(draft).with_rare(variable.name, share))
 
 
-def cuts(desk: Desk, draft: Draft, form: Form) -> Done:
+def cuts(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Cut a number or a date at the points that are typed; at none, leave it as it is."""
     variable = _asked(desk, draft, form, quantity=True)
     points = _points(variable, form.text("cuts"))
@@ -363,7 +363,7 @@ def cuts(desk: Desk, draft: Draft, form: Form) -> Done:
     return _kept(desk, draft, variable, "cuts", lambda: recodings_of(draft).with_cuts(variable.name, points))
 
 
-def width(desk: Desk, draft: Draft, form: Form) -> Done:
+def width(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Put a number into classes of one width, or a date into spans of the calendar."""
     variable = _asked(desk, draft, form, quantity=True)
     said: Any = form.text("width") if variable.kind == "date" else _whole(form.number("width"))
@@ -376,7 +376,7 @@ def width(desk: Desk, draft: Draft, form: Form) -> Done:
     return _kept(desk, draft, variable, "width", lambda: recodings_of(draft).with_width(variable.name, said))
 
 
-def limits(desk: Desk, draft: Draft, form: Form) -> Done:
+def limits(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Replace what lies beyond limits by them: at stated values, or at a share of the records."""
     variable, recodings = _asked(desk, draft, form, quantity=True), recodings_of(draft)
     bottom, top, share = (form.text(word) for word in ("bottom", "top", "share"))
@@ -401,14 +401,14 @@ def limits(desk: Desk, draft: Draft, form: Form) -> Done:
     return _kept(desk, draft, variable, "top", lambda: recodings.with_limits(variable.name, **ends_said))
 
 
-def level(desk: Desk, draft: Draft, form: Form) -> Done:
+def level(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Put a variable at a level of its hierarchy."""
     variable = _asked(desk, draft, form)
     chosen = form.whole("level", least=0, most=1000)
     return _kept(desk, draft, variable, "level", lambda: recodings_of(draft).with_level(variable.name, chosen))
 
 
-def attach(desk: Desk, draft: Draft, form: Form) -> Done:
+def attach(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Take the hierarchy of a variable from a file of the folder, and its first level."""
     variable, name = _asked(desk, draft, form), form.text("name")
     if not name:
@@ -420,7 +420,7 @@ def attach(desk: Desk, draft: Draft, form: Form) -> Done:
     return _hierarchy(desk, draft, variable, hierarchy, f"hierarchy of {variable.name} from {name}")
 
 
-def build(desk: Desk, draft: Draft, form: Form) -> Done:
+def build(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Make the hierarchy that suits a variable, and take its first level."""
     variable = _asked(desk, draft, form)
     found = proposal(desk, draft, variable.name)
@@ -431,7 +431,7 @@ def build(desk: Desk, draft: Draft, form: Form) -> Done:
     )
 
 
-def detach(desk: Desk, draft: Draft, form: Form) -> Done:
+def detach(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Forget the hierarchy of a variable."""
     variable, recodings = _asked(desk, draft, form), recodings_of(draft)
     said = recodings[variable.name]
@@ -439,14 +439,14 @@ def detach(desk: Desk, draft: Draft, form: Form) -> Done:
     stated = desk.stated(draft)
     text = desk.restated(stated.replace(replace(stated[variable.name], hierarchy=None)))
     changes = {"schema": text, "recodings": written(left)}
-    return Done(lambda old: old.but(**changes), f"forgot the hierarchy of {variable.name}")
+    return ActionResult(lambda old: old.but(**changes), f"forgot the hierarchy of {variable.name}")
 
 
-def leave(desk: Desk, draft: Draft, form: Form) -> Done:
+def leave(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Leave a variable as it is."""
     variable = _asked(desk, draft, form)
     text = written(recodings_of(draft).without(variable.name))
-    return Done(lambda old: old.but(recodings=text), f"{variable.name} stays as it is")
+    return ActionResult(lambda old: old.but(recodings=text), f"{variable.name} stays as it is")
 
 
 def written(recodings: Recodings) -> str:
@@ -467,7 +467,7 @@ def _asked(desk: Desk, draft: Draft, form: Form, *, quantity: bool | None = None
     return variable
 
 
-def _kept(desk: Desk, draft: Draft, variable: Variable, field: str, make: Callable[[], Recodings]) -> Done:
+def _kept(desk: Desk, draft: Draft, variable: Variable, field: str, make: Callable[[], Recodings]) -> ActionResult:
     """Take over recodings after seeing that what they say of a variable fits the table."""
     try:
         recodings = make()
@@ -481,10 +481,10 @@ def _kept(desk: Desk, draft: Draft, variable: Variable, field: str, make: Callab
     said = recodings[variable.name]
     text = written(recodings)
     what = f"{variable.name}: {told(said) if said is not None else 'as it is'}"
-    return Done(lambda old: old.but(recodings=text), what)
+    return ActionResult(lambda old: old.but(recodings=text), what)
 
 
-def _hierarchy(desk: Desk, draft: Draft, variable: Variable, hierarchy: Hierarchy, what: str) -> Done:
+def _hierarchy(desk: Desk, draft: Draft, variable: Variable, hierarchy: Hierarchy, what: str) -> ActionResult:
     """Say in the schema what the values of a variable are part of, and recode it to the first level."""
     try:
         hierarchy.at(variable, desk.table(draft).columns[variable.name], 1)
@@ -499,7 +499,7 @@ def _hierarchy(desk: Desk, draft: Draft, variable: Variable, hierarchy: Hierarch
         "schema": desk.restated(schema),
         "recodings": written(recodings_of(draft).with_level(variable.name, 1)),
     }
-    return Done(lambda old: old.but(**changes), f"{what}; level 1")
+    return ActionResult(lambda old: old.but(**changes), f"{what}; level 1")
 
 
 def _joined(variable: Variable, names: list[str]) -> str:
@@ -511,9 +511,9 @@ def _joined(variable: Variable, names: list[str]) -> str:
     words = {str(category): variable.spelled(category) for category in variable.categories}
     said = [words.get(name, name) for name in names]
     if variable.kind == "ordinal":
-        return f"{said[0]} to {said[-1]}"[:LONGEST]
+        return f"{said[0]} to {said[-1]}"[:MAX_NAME_LENGTH]
     whole = " or ".join(said)
-    return whole if len(whole) <= 60 else f"{said[0]} or {len(said) - 1} others"[:LONGEST]
+    return whole if len(whole) <= 60 else f"{said[0]} or {len(said) - 1} others"[:MAX_NAME_LENGTH]
 
 
 def _places(texts: list[str], number: int) -> list[int]:
@@ -523,8 +523,8 @@ def _places(texts: list[str], number: int) -> list[int]:
 def _points(variable: Variable, text: str) -> list[Any]:
     """Read cut points, parted by commas, semicolons or blanks."""
     parts = [part for part in re.split(r"[,;\s]+", text) if part]
-    if len(parts) > MOST_CUTS:
-        raise Refused("cuts", f"at most {MOST_CUTS} cuts, please; take classes of one width instead")
+    if len(parts) > MAX_CUTS:
+        raise Refused("cuts", f"at most {MAX_CUTS} cuts, please; take classes of one width instead")
     values = {_value(variable, part, "cuts") for part in parts}
     return sorted(values, key=lambda value: day_of(value) if variable.kind == "date" else value)  # type: ignore[arg-type, return-value]
 
@@ -569,7 +569,7 @@ def _whole(value: float) -> int | float:
     return int(value) if value == int(value) and abs(value) < 2**53 else value
 
 
-ACTIONS: Mapping[str, Callable[[Desk, Draft, Form], Done]] = {
+ACTIONS: Mapping[str, Callable[[Desk, Draft, Form], ActionResult]] = {
     "merge": merge,
     "split": split,
     "rare": rare,
@@ -586,7 +586,7 @@ ACTIONS: Mapping[str, Callable[[Desk, Draft, Form], Done]] = {
 
 # the screen
 
-FEW = 10  # variables that are found without a search
+MAX_WITHOUT_SEARCH = 10  # variables that are found without a search
 MANY_GROUPS = 15  # categories that are searched
 
 
@@ -603,7 +603,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
     listed = lines(desk, draft, recodings, live, effect, saves)
     shown: dict[str, Any] = {
         "lines": listed,
-        "search": len(listed) > FEW,
+        "search": len(listed) > MAX_WITHOUT_SEARCH,
         "counted": counted,
         "work": None,
         "risks": risks(live, schema, effect),
@@ -664,19 +664,21 @@ def _saves(live: Live, schema: Schema, recodings: Recodings) -> dict[str, int]:
     return saved
 
 
-def same(desk: Desk, draft: Draft) -> Same | None:
+def same(desk: Desk, draft: Draft) -> SameCommand | None:
     """Say how the recodings are done elsewhere."""
     first = recoded_first(draft)
     if first is None:  # the whole draft: without its bounds a sweep into this folder would take a release away
         words = ["sfumato", *sweep_words(desk, draft)]
-        return Same(f"{shlex.join(words)}    # nothing is recoded yet", f"import sfumato\n\ndata = {read_call(draft)}")
+        return SameCommand(
+            f"{shlex.join(words)}    # nothing is recoded yet", f"import sfumato\n\ndata = {read_call(draft)}"
+        )
     words = ["sfumato", *sweep_words(desk, draft)]
     used = [name for name in ("GlobalRecoding", "TopBottomCoding", "VariableRemoval") if f"{name}(" in repr(first)]
     code = (
         f"import sfumato\nfrom sfumato import {', '.join(used)}\n\n"
         f"data = {read_call(draft)}\nmethod = {first!r}\nrecoded = method.protect(data)"
     )
-    return Same(shlex.join(words), code)
+    return SameCommand(shlex.join(words), code)
 
 
 SCREEN = Screen(

@@ -10,7 +10,7 @@ from sfumato.project.tables import digest
 from sfumato.workbench.desk import Desk, stamp
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.latest import latest, signature
-from sfumato.workbench.screens.screen import Same, Screen
+from sfumato.workbench.screens.screen import SameCommand, Screen
 
 INSIDE = {
     "report.html": "internal report: every figure, the map, the records at risk",
@@ -28,7 +28,7 @@ OUTSIDE = {
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedFile:
     """One file, as the page shows it."""
 
     place: str
@@ -62,12 +62,12 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _listed(desk: Desk, place: str, words: str, *, hashed: bool = False) -> Listed:
+def _listed(desk: Desk, place: str, words: str, *, hashed: bool = False) -> ListedFile:
     path = desk.folder / place
     size = path.stat().st_size
     shown = f"{size / 1024**2:,.1f} MB" if size >= 1024**2 else f"{max(size / 1024, 0.1):,.1f} kB"
     sha = desk.kept("sha256", f"{path} {stamp(path)}", lambda: digest(path)) if hashed else ""
-    return Listed(place, path.name, words, shown, sha)
+    return ListedFile(place, path.name, words, shown, sha)
 
 
 def _text(path: Path) -> str:
@@ -77,11 +77,11 @@ def _text(path: Path) -> str:
         return ""
 
 
-def same(desk: Desk, draft: Draft) -> Same | None:
+def same(desk: Desk, draft: Draft) -> SameCommand | None:
     """Say how the release is made again."""
     if not (desk.folder / SHELL).is_file():
         return None
-    return Same(f"sh {SHELL}", f"# python {PYTHON}\n\n{_text(desk.folder / PYTHON)}")
+    return SameCommand(f"sh {SHELL}", f"# python {PYTHON}\n\n{_text(desk.folder / PYTHON)}")
 
 
 SCREEN = Screen(

@@ -12,7 +12,7 @@ from sfumato.show.wording import percentage
 from sfumato.workbench.commands import read_call, reading, recoded_first
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.screens.screen import Same, Screen
+from sfumato.workbench.screens.screen import SameCommand, Screen
 
 BEHAVES = {
     "id": "behaves like an id",
@@ -37,7 +37,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Seen:
+class IntruderView:
     """What one intruder finds, in words and bars."""
 
     found: ScenarioExposure
@@ -77,11 +77,11 @@ def _table(desk: Desk, draft: Draft, *, after: bool) -> Microdata:
     return first.protect(data) if after and first is not None else data
 
 
-def _seen(names: tuple[str, ...], found: Exposure) -> list[Seen]:
+def _seen(names: tuple[str, ...], found: Exposure) -> list[IntruderView]:
     return [_one(names, one, found.records) for one in found.scenarios]
 
 
-def _one(names: tuple[str, ...], seen: ScenarioExposure, records: int) -> Seen:
+def _one(names: tuple[str, ...], seen: ScenarioExposure, records: int) -> IntruderView:
     bars = _bars(names, seen)
     alone = tuple((words, number) for words, number in zip(NUMBERS, seen.alone_on, strict=False) if number)
     name = {ALL_KEYS: "somebody who knows all keys", ASSUMED: "somebody who knows all categories"}.get(
@@ -89,7 +89,7 @@ def _one(names: tuple[str, ...], seen: ScenarioExposure, records: int) -> Seen:
     )
     first = coarsen_first(seen)
     ranked = sorted((bar for bar in bars if bar.name in first), key=lambda bar: first.index(bar.name))
-    return Seen(seen, name, _sentence(seen, records), _one_in(seen.largest), bars, tuple(ranked), alone)
+    return IntruderView(seen, name, _sentence(seen, records), _one_in(seen.largest), bars, tuple(ranked), alone)
 
 
 def _bars(names: tuple[str, ...], seen: ScenarioExposure) -> tuple[Bar, ...]:
@@ -131,7 +131,7 @@ def _one_in(chance: float) -> str:
     return "certain" if chance > 0.999 else f"1 in {1 / chance:,.0f}" if chance > 0 else "none"
 
 
-def same(desk: Desk, draft: Draft) -> Same | None:
+def same(desk: Desk, draft: Draft) -> SameCommand | None:
     """Say how the risk is looked at elsewhere."""
     command = shlex.join(["sfumato", "inspect", *reading(draft), "--schema", SCHEMA, "--risk"])
     code = (
@@ -139,7 +139,7 @@ def same(desk: Desk, draft: Draft) -> Same | None:
         f"data = {read_call(draft)}\nfor seen in exposure(data).scenarios:\n"
         "    print(seen.name, seen.unique, seen.below, seen.expected, coarsen_first(seen))"
     )
-    return Same(command, code)
+    return SameCommand(command, code)
 
 
 SCREEN = Screen(

@@ -14,7 +14,7 @@ from sfumato.errors import SfumatoError
 from sfumato.workbench.commands import read_call, reading, recodings_of
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen, place_of
+from sfumato.workbench.screens.screen import ActionResult, Form, Refused, SameCommand, Screen, place_of
 from sfumato.workbench.tries import live_of, still_known
 
 # Intruders to begin with: who they are, and which variables of a table they are likely to know
@@ -111,18 +111,18 @@ def _words(variable: Variable) -> list[str]:
 
 # Changes of the intruders: a new one, what one knows, a copy, and none
 
-LONGEST = 100  # characters of a name
-MOST_K = 1000
-MOST = 30  # intruders
+MAX_NAME_LENGTH = 100  # characters of a name
+MAX_K = 1000
+MAX_INTRUDERS = 30  # intruders
 SEARCHING = "all of a register"  # who knows all keys of everybody, but not who took part
 
 
-def add(desk: Desk, draft: Draft, form: Form) -> Done:
+def add(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Add an intruder: one of the presets, or the one who knows all keys, to be changed."""
     schema = desk.table(draft).schema
     there = desk.stated(draft).scenarios
-    if len(there) >= MOST:
-        raise Refused("preset", f"there are {MOST} intruders already; remove one first")
+    if len(there) >= MAX_INTRUDERS:
+        raise Refused("preset", f"there are {MAX_INTRUDERS} intruders already; remove one first")
     preset = PRESETS.get(form.text("preset"))
     if preset is not None:
         made = _countable(live_of(desk, draft), proposed(preset, schema))
@@ -145,7 +145,7 @@ def _countable(live: Live, scenario: Scenario | None) -> Scenario | None:
     return scenario.only(name for name in scenario.keys if name not in counts.left_out)
 
 
-def keep(desk: Desk, draft: Draft, form: Form) -> Done:
+def keep(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Take over what is ticked and typed of one intruder."""
     there = desk.stated(draft).scenarios
     place = form.whole("place", least=0, most=max(len(there) - 1, 0)) if there else 0
@@ -153,8 +153,8 @@ def keep(desk: Desk, draft: Draft, form: Form) -> Done:
         raise Refused("", "this intruder was removed in another tab")
     old, names = there[place], desk.table(draft).names
     name = form.text("name")
-    if not name or len(name) > LONGEST:
-        raise Refused("name", f"give this intruder a name of at most {LONGEST} characters, such as: neighbour")
+    if not name or len(name) > MAX_NAME_LENGTH:
+        raise Refused("name", f"give this intruder a name of at most {MAX_NAME_LENGTH} characters, such as: neighbour")
     if any(other.name == name for number, other in enumerate(there) if number != place):
         raise Refused("name", f"another intruder is called {name} already; give each a name of its own")
     ticked = _named(names, form.texts("keys"))
@@ -163,25 +163,25 @@ def keep(desk: Desk, draft: Draft, form: Form) -> Done:
             "keys", "tick at least one key: who knows nothing finds nobody. Until then this intruder stays as it was"
         )
     about = tuple(one for one in _named(names, form.texts("about")) if one in ticked)
-    k = form.whole("k", least=2, most=MOST_K)
+    k = form.whole("k", least=2, most=MAX_K)
     new = Scenario(name, ticked, k, about, form.has("knows_membership"))
     before = _figures_before(desk, draft, old)
     changed = (*there[:place], new, *there[place + 1 :])
     return _done(desk, draft, changed, _told(old, new), goto=f"scenarios?at={place}{before}")
 
 
-def duplicate(desk: Desk, draft: Draft, form: Form) -> Done:
+def duplicate(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Add a copy of an intruder."""
     there = desk.stated(draft).scenarios
     place = form.whole("place", least=0, most=max(len(there) - 1, 0))
-    if not there or len(there) >= MOST:
-        raise Refused("", f"there are {len(there)} intruders; at most {MOST} can be kept")
+    if not there or len(there) >= MAX_INTRUDERS:
+        raise Refused("", f"there are {len(there)} intruders; at most {MAX_INTRUDERS} can be kept")
     copy = replace(there[place], name=_free(there[place].name, there))
     changed = (*there[: place + 1], copy, *there[place + 1 :])
     return _done(desk, draft, changed, f"copied the intruder {there[place].name}", goto=f"scenarios?at={place + 1}")
 
 
-def remove(desk: Desk, draft: Draft, form: Form) -> Done:
+def remove(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Remove an intruder."""
     there = desk.stated(draft).scenarios
     place = form.whole("place", least=0, most=max(len(there) - 1, 0))
@@ -252,13 +252,13 @@ def _told(old: Scenario, new: Scenario) -> str:
     return f"{new.name}: {'; '.join(said) or 'as it was'}"
 
 
-def _done(desk: Desk, draft: Draft, scenarios: tuple[Scenario, ...], what: str, *, goto: str) -> Done:
+def _done(desk: Desk, draft: Draft, scenarios: tuple[Scenario, ...], what: str, *, goto: str) -> ActionResult:
     stated: Schema = desk.stated(draft)
     text = desk.restated(replace(stated, scenarios=scenarios)) if scenarios != stated.scenarios else draft.schema
-    return Done(lambda old: old.but(schema=text), what, goto=goto)
+    return ActionResult(lambda old: old.but(schema=text), what, goto=goto)
 
 
-ACTIONS: Mapping[str, Callable[[Desk, Draft, Form], Done]] = {
+ACTIONS: Mapping[str, Callable[[Desk, Draft, Form], ActionResult]] = {
     "add": add,
     "keep": keep,
     "duplicate": duplicate,
@@ -268,7 +268,7 @@ ACTIONS: Mapping[str, Callable[[Desk, Draft, Form], Done]] = {
 
 # the screen
 
-FEW = 12  # variables that are found without a search
+MAX_WITHOUT_SEARCH = 12  # variables that are found without a search
 MANY_KEYS = 8  # from which on nearly everybody is alone
 TOO_MANY_ALONE = 0.2  # of the records
 
@@ -336,7 +336,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         "searching": searching,
         "keys": [] if opened is None else _keys(schema, opened, by_role=True),
         "others": [] if opened is None else _keys(schema, opened, by_role=False),
-        "search": len(schema.analysed()) > FEW,
+        "search": len(schema.analysed()) > MAX_WITHOUT_SEARCH,
         "presets": PRESETS,
         "titles": {variable.name: variable.title for variable in schema},
         "records": len(live.data),
@@ -421,7 +421,7 @@ def _listed(schema: Schema, names: tuple[str, ...]) -> str:
     return ", ".join(schema[name].title for name in names)
 
 
-def same(desk: Desk, draft: Draft) -> Same | None:
+def same(desk: Desk, draft: Draft) -> SameCommand | None:
     """Say how scenarios are written and looked at elsewhere."""
     command = shlex.join(["sfumato", "inspect", *reading(draft), "--schema", SCHEMA, "--risk"])
     code = ["import dataclasses", "", "import sfumato", "from sfumato.compare.live import Live", ""]
@@ -438,7 +438,7 @@ def same(desk: Desk, draft: Draft) -> Same | None:
         code = code[2:]
         code.append("scenarios = data.schema.intruders()")
     code += ["live = Live(data)", "for scenario in scenarios:", "    print(live.counts(scenario))"]
-    return Same(command, "\n".join(code))
+    return SameCommand(command, "\n".join(code))
 
 
 SCREEN = Screen(

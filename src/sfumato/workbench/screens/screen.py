@@ -83,7 +83,7 @@ class Refused(SfumatoError):  # noqa: N818 - as NotApplicable
 
 
 @dataclass(frozen=True)
-class Done:
+class ActionResult:
     """What an action did: a new draft, or none; the line of the journal; and, if it leads elsewhere, to which screen.
 
     ``make`` is given the draft that holds when the change is written.
@@ -96,7 +96,7 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Same:
+class SameCommand:
     """A command, and code, that do what a screen does, run in the project's folder."""
 
     command: str
@@ -117,8 +117,8 @@ class Screen:
     why: str  # a sentence on why this matters
     practice: str  # a sentence on what good practice is
     view: "Callable[[Desk, Draft, Mapping[str, str]], dict[str, Any]]"
-    actions: "Mapping[str, Callable[[Desk, Draft, Form], Done]]" = field(default_factory=dict)
+    actions: "Mapping[str, Callable[[Desk, Draft, Form], ActionResult]]" = field(default_factory=dict)
     ready: "Callable[[Desk, Draft], str]" = lambda desk, draft: ""
     done: "Callable[[Desk, Draft], bool]" = lambda desk, draft: False  # whether the steward is through with it
-    same: "Callable[[Desk, Draft], Same | None]" = lambda desk, draft: None
+    same: "Callable[[Desk, Draft], SameCommand | None]" = lambda desk, draft: None
     optional: bool = False

@@ -17,7 +17,7 @@ from sfumato.workbench.board import finished, mark, weigh
 from sfumato.workbench.desk import Desk, stamp
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.latest import Latest
-from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen
+from sfumato.workbench.screens.screen import ActionResult, Form, Refused, SameCommand, Screen
 
 # Distributions before and after as plain shapes: small pictures that need no script, on axes that they share
 
@@ -241,7 +241,7 @@ def _address(labels: list[str]) -> str:
     return "compare?" + "&".join(f"{place}={mark(label)}" for place, label in zip(PLACES, labels, strict=False))
 
 
-def look(desk: Desk, draft: Draft, form: Form) -> Done:
+def look(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Look closely at the candidates, in a process of its own; a second click changes nothing."""
     board = weigh(desk, draft, desk.latest(draft))
     known = {mark(line.label): line.label for line in board.summary.candidates} if board is not None else {}
@@ -251,23 +251,23 @@ def look(desk: Desk, draft: Draft, form: Form) -> Done:
     back = _address(labels)
     told = desk.jobs.told()
     if told is not None and told.running:
-        return Done(goto=back)
+        return ActionResult(goto=back)
     try:
         desk.jobs.start(look_words(labels))
     except FileError:
         told = desk.jobs.told()
         if told is None or not told.running:
             raise
-    return Done(what=f"looked closely at {len(labels)} candidates", goto=back)
+    return ActionResult(what=f"looked closely at {len(labels)} candidates", goto=back)
 
 
-def cancel(desk: Desk, draft: Draft, form: Form) -> Done:
+def cancel(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Stop looking; what was found is kept."""
     told = desk.jobs.told()
     if told is not None and told.running:
         desk.jobs.cancel()
     labels = [one for one in form.texts("candidate") if one.isalnum()]
-    return Done(goto="compare?" + "&".join(f"{p}={m}" for p, m in zip(PLACES, labels, strict=False)))
+    return ActionResult(goto="compare?" + "&".join(f"{p}={m}" for p, m in zip(PLACES, labels, strict=False)))
 
 
 def look_words(labels: list[str]) -> list[str]:
@@ -275,13 +275,13 @@ def look_words(labels: list[str]) -> list[str]:
     return ["look", ".", *(word for label in labels for word in ("--candidate", label))]
 
 
-def same(desk: Desk, draft: Draft) -> Same | None:
+def same(desk: Desk, draft: Draft) -> SameCommand | None:
     """Say how candidates are laid side by side elsewhere."""
     board = weigh(desk, draft, desk.latest(draft))
     if board is None:
         return None
     labels = [line.label for line in _picked(board.summary, {})]
-    return Same(
+    return SameCommand(
         shlex.join(["sfumato", *look_words(labels)]), f"import sfumato\n\nfound = sfumato.look('.', {labels!r})"
     )
 

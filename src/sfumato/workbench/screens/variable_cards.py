@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from sfumato.data.describe import ENOUGH, Finding, Suggestion, describe
+from sfumato.data.describe import MIN_RECORDS, Finding, Suggestion, describe
 from sfumato.data.microdata import Microdata
 from sfumato.data.reassembly import sizes
 from sfumato.data.roles import ProposedRole, proposed_roles
@@ -14,7 +14,7 @@ from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.screens.variable_wishes import Wish
 
-MOSTLY = 0.5  # of the texts of a variable are the only one of their kind: a name, an address?
+MIN_SHARE_OF_UNIQUE_TEXTS = 0.5  # of the texts of a variable are the only one of their kind: a name, an address?
 CALLED: dict[Special, str] = {"weight": "survey weight", "household": "household", "id": "id of the records"}
 
 
@@ -145,7 +145,11 @@ def _of_columns(desk: Desk, draft: Draft, records: int) -> Iterator[Card]:
         if suggestion is not None and (card := _card(suggestion, schema)) is not None:
             yield card
         present = records - finding.missing
-        own = finding.kind == "nominal" and present >= ENOUGH and finding.distinct > MOSTLY * present
+        own = (
+            finding.kind == "nominal"
+            and present >= MIN_RECORDS
+            and finding.distinct > MIN_SHARE_OF_UNIQUE_TEXTS * present
+        )
         if own and suggestion is None:
             why = f"{finding.distinct:,} different texts in {present:,} records"
             leave = Answer("An identifier: leave it out", Wish(finding.name, role="identifier"))

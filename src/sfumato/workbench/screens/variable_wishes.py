@@ -15,7 +15,7 @@ from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.screens.screen import Refused
 
-MOST_ORDERED = 300  # texts that can be put in order on a page
+MAX_ORDERED = 300  # texts that can be put in order on a page
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _ordered(desk: Desk, draft: Draft, schema: Schema, variable: Variable, found
         read = desk.table(draft.but(schema=desk.restated(schema.replace(nominal))))
         there = read.schema[variable.name].categories
     texts = all(isinstance(category, str) for category in there)
-    if texts and len(there) > MOST_ORDERED:
+    if texts and len(there) > MAX_ORDERED:
         raise Refused(
             "",
             f"{variable.name} has {len(there):,} different texts, too many to be put in order here; leave it nominal, "

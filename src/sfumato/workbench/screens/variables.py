@@ -15,15 +15,15 @@ from sfumato.data.schema import Kind, Level, Role, Schema, Special, Variable
 from sfumato.workbench.commands import read_call, reading
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen, place_of
+from sfumato.workbench.screens.screen import ActionResult, Form, Refused, SameCommand, Screen, place_of
 from sfumato.workbench.screens.variable_cards import cards, findings, foremost, latest_look, look, unconfirmed
-from sfumato.workbench.screens.variable_wishes import MOST_ORDERED, Wish, codes_of, codes_text, formats, granted
+from sfumato.workbench.screens.variable_wishes import MAX_ORDERED, Wish, codes_of, codes_text, formats, granted
 
 # The rows of the screen of variables: each variable at a glance, and all that can be said of one
 
 WIDTH, HEIGHT = 120, 30  # of a small histogram, in its own units
-GONE = 8  # width of the bar of missing values
-LONGEST = 40  # characters of a category that are shown
+MISSING_BAR_WIDTH = 8  # width of the bar of missing values
+MAX_CATEGORY_LENGTH = 40  # characters of a category that are shown
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,9 @@ def editor(desk: Desk, draft: Draft, row: Row) -> Editor:
         categories=tuple(
             (place, row.variable.spelled(category)) for place, category in enumerate(row.variable.categories)
         )
-        if ordinal and len(row.variable.categories) <= MOST_ORDERED
+        if ordinal and len(row.variable.categories) <= MAX_ORDERED
         else (),
-        too_many=ordinal and len(row.variable.categories) > MOST_ORDERED,
+        too_many=ordinal and len(row.variable.categories) > MAX_ORDERED,
     )
 
 
@@ -126,13 +126,13 @@ def drawn(variable: Variable, found: Thumbnail) -> Bars:
     """
     counts = [*found.counts, found.others] if found.others else list(found.counts)
     most = max([*counts, found.missing], default=0) or 1
-    room = WIDTH - (GONE + 4 if found.missing else 0)
+    room = WIDTH - (MISSING_BAR_WIDTH + 4 if found.missing else 0)
     wide = room / max(len(counts), 1)
     gap = 1 if wide > 3 else 0
     present = "".join(
         _bar(place * wide, min(wide, 60) - gap, count / most) for place, count in enumerate(counts) if count
     )
-    missing = _bar(WIDTH - GONE, GONE, found.missing / most) if found.missing else ""
+    missing = _bar(WIDTH - MISSING_BAR_WIDTH, MISSING_BAR_WIDTH, found.missing / most) if found.missing else ""
     return Bars(present, missing, _words(variable, found))
 
 
@@ -150,13 +150,13 @@ def _words(variable: Variable, found: Thumbnail) -> str:
 
 
 def _short(text: Any) -> str:
-    return str(text) if len(str(text)) <= LONGEST else f"{str(text)[: LONGEST - 3]}..."
+    return str(text) if len(str(text)) <= MAX_CATEGORY_LENGTH else f"{str(text)[: MAX_CATEGORY_LENGTH - 3]}..."
 
 
 # The changes that can be made on the screen of variables
 
 
-def say(desk: Desk, draft: Draft, form: Form) -> Done:
+def say(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Say something of one variable: whatever of kind, role, label, codes, level, links and format the form has."""
     name, place = _named(desk, draft, form.text("name"))
     wish = Wish(
@@ -174,7 +174,7 @@ def say(desk: Desk, draft: Draft, form: Form) -> Done:
     return _done(text, _told(wish))
 
 
-def say_of_many(desk: Desk, draft: Draft, form: Form) -> Done:
+def say_of_many(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Give several variables one role, or one kind."""
     names = list(dict.fromkeys(_named(desk, draft, name)[0] for name in form.texts("names")))
     if not names:
@@ -189,7 +189,7 @@ def say_of_many(desk: Desk, draft: Draft, form: Form) -> Done:
     return _done(text, f"{said}: {shown}", said=f"{len(names)} variables: {said}.")
 
 
-def confirm(desk: Desk, draft: Draft, form: Form) -> Done:
+def confirm(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Confirm the roles that are proposed for some variables."""
     proposed = unconfirmed(desk, draft)
     wanted = [proposed[name] for name in dict.fromkeys(form.texts("names")) if name in proposed]
@@ -201,7 +201,7 @@ def confirm(desk: Desk, draft: Draft, form: Form) -> Done:
     return _done(text, f"confirmed: {shown}{more}", said=f"{len(wanted)} roles confirmed." if len(wanted) > 1 else "")
 
 
-def choose(desk: Desk, draft: Draft, form: Form) -> Done:
+def choose(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Name the weight, the household or the id, or none."""
     special = next((word for word in get_args(Special) if form.has(word)), None)
     if special is None:
@@ -217,7 +217,7 @@ def choose(desk: Desk, draft: Draft, form: Form) -> Done:
     return _done(text, f"no variable is the {special}")
 
 
-def accept(desk: Desk, draft: Draft, form: Form) -> Done:
+def accept(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Take proposals: the answer chosen, or the first of each of several."""
     open_cards = {card.key: card for card in cards(desk, draft, latest_look(desk, draft))}
     wanted = [open_cards[key] for key in form.texts("card") if key in open_cards and open_cards[key].answers]
@@ -229,20 +229,20 @@ def accept(desk: Desk, draft: Draft, form: Form) -> Done:
     return _done(text, "; ".join(_told(answer.wish) for answer in answers))
 
 
-def dismiss(desk: Desk, draft: Draft, form: Form) -> Done:
+def dismiss(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Decline proposals, so that they are not made again."""
     keys = form.texts("card")
     what = f"declined: {', '.join(keys)}"
-    return Done(lambda old: old.but(dismissed=tuple(dict.fromkeys((*old.dismissed, *keys)))), what)
+    return ActionResult(lambda old: old.but(dismissed=tuple(dict.fromkeys((*old.dismissed, *keys)))), what)
 
 
-def ask_again(desk: Desk, draft: Draft, form: Form) -> Done:
+def ask_again(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Make the proposals again that were declined."""
-    return Done(lambda old: old.but(dismissed=()), "proposals that were declined are shown again")
+    return ActionResult(lambda old: old.but(dismissed=()), "proposals that were declined are shown again")
 
 
-def _done(text: str, what: str, said: str = "") -> Done:
-    return Done(lambda old: old.but(schema=text), what, said=said)
+def _done(text: str, what: str, said: str = "") -> ActionResult:
+    return ActionResult(lambda old: old.but(schema=text), what, said=said)
 
 
 def _named(desk: Desk, draft: Draft, name: str) -> tuple[str, int]:
@@ -372,14 +372,14 @@ def done(desk: Desk, draft: Draft) -> bool:
     return draft.confirmed and any(variable.role == "key" for variable in desk.stated(draft))
 
 
-def same(desk: Desk, draft: Draft) -> Same | None:
+def same(desk: Desk, draft: Draft) -> SameCommand | None:
     """Say how a schema is written elsewhere."""
     command = shlex.join(["sfumato", "inspect", *reading(draft), "--out", SCHEMA])
     code = (
         f"import sfumato\n\ndata = {read_call(draft, None)}\nsfumato.write_schema(data, {SCHEMA!r})\n"
         f"# edit {SCHEMA}, then\ndata = {read_call(draft)}"
     )
-    return Same(f"{command}    # then edit {SCHEMA}, which stands below", code)
+    return SameCommand(f"{command}    # then edit {SCHEMA}, which stands below", code)
 
 
 SCREEN = Screen(

@@ -32,7 +32,7 @@ _MACHINE, _LONG_NAMES, _ENCODING, _END = 3, 13, 20, 999
 _TEXT_FORMAT = 1  # of a variable, A in SPSS
 _ASCII, _UTF_8 = 3, 65001  # code pages; up to 3 they only say that letters are not those of EBCDIC
 _DAMAGE = (struct.error, IndexError, ValueError, OSError, MemoryError)  # what becomes of lengths that are none
-_APART = "is damaged: its dictionary does not hold together"
+_DAMAGED_DICTIONARY = "is damaged: its dictionary does not hold together"
 
 
 def read_header(path: str | os.PathLike[str], encoding: str | None) -> tuple[Compression, str | None]:
@@ -59,7 +59,7 @@ def _check_dictionary(path: str | os.PathLike[str], encoding: str | None) -> Non
         except FileError as error:
             raise FileError(f"{path} {error}; fetch it again") from None
         except _DAMAGE:
-            raise FileError(f"{path} {_APART}; fetch it again") from None
+            raise FileError(f"{path} {_DAMAGED_DICTIONARY}; fetch it again") from None
     try:
         dictionary.check_texts(encoding)
     except UnicodeDecodeError as error:
@@ -118,7 +118,7 @@ class _Dictionary:
         while (kind := self._next()) != _END and kind in readers:
             readers[kind]()
         if strictly and (kind != _END or self._owed):
-            raise FileError(_APART)
+            raise FileError(_DAMAGED_DICTIONARY)
 
     def check_texts(self, encoding: str | None) -> None:
         """Decode the short texts that have labels, at the first of which that is none the library would crash."""
@@ -134,9 +134,9 @@ class _Dictionary:
         width, has_label, missing, *formats = struct.unpack(f"{self._order}5i", self._file.read(20))
         name = self._file.read(8).rstrip()
         if (width < 0) != (self._owed > 0):
-            raise FileError(_APART)
+            raise FileError(_DAMAGED_DICTIONARY)
         if width == 0 and _TEXT_FORMAT in [form >> 16 & 0xFF for form in formats]:
-            raise FileError(_APART)
+            raise FileError(_DAMAGED_DICTIONARY)
         self._owed = (width + 7) // 8 - 1 if width > 0 else max(self._owed - 1, 0)
         if width >= 0:  # less is the continuation of a text, eight bytes each
             self._short[self._place] = name
