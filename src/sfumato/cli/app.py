@@ -211,7 +211,7 @@ def _said(
     say(f"warning: {message}" if ours else f"{filename}:{lineno}: {category.__name__}: {message}")
 
 
-class Told(KeyboardInterrupt):
+class EndedBySignal(KeyboardInterrupt):
     """An interruption by a signal, which has a number."""
 
     def __init__(self, number: int) -> None:
@@ -229,12 +229,12 @@ def end_on_signals() -> None:
 
 def _end(number: int, _: FrameType | None) -> None:
     signal.signal(number, signal.SIG_IGN)  # it is ending already
-    raise Told(number)
+    raise EndedBySignal(number)
 
 
 def exit_code(interruption: BaseException) -> int:
     """Return 128 and the number of the signal, as shells do; it may have been told in other words since."""
     told: BaseException | None = interruption
-    while told is not None and not isinstance(told, Told):
+    while told is not None and not isinstance(told, EndedBySignal):
         told = told.__context__
     return INTERRUPTED if told is None else 128 + told.number

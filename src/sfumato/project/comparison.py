@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from sfumato.restoration.findings import Audit, Checked
     from sfumato.show.summary import Summary
 
-LARGE, SLOW = 10_000, ("ProbabilisticLinkage",)
-WIDE = 10  # variables up to which a propensity model of second order is tried unasked
+MAX_RECORDS, SLOW_MEASURES = 10_000, ("ProbabilisticLinkage",)
+MAX_VARIABLES = 10  # variables up to which a propensity model of second order is tried unasked
 SHOWN = 8  # measures that come first where none decides
 
 
@@ -60,7 +60,7 @@ class ComparedFiles:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
+class _Question:
     """What is to be measured, and how both files are read."""
 
     schema: str | Path | None
@@ -137,7 +137,7 @@ def compare_files(
         raise ParameterError(f"{who}: audience is one of {', '.join(get_args(Audience))}; got {audience!r}")
     before, after, said = a_path(original), a_path(protected), tell or unheard
     dialect = dict(zip(DIALECT, (encoding, delimiter, decimal), strict=True))
-    asked = _Asked(
+    asked = _Question(
         schema=schema,
         protected_schema=None if protected_schema is None else a_path(protected_schema),
         unmatched=unmatched,
@@ -169,7 +169,7 @@ def compare_files(
     )
 
 
-def _call(original: Path, protected: Path, asked: _Asked, records: int) -> str:
+def _call(original: Path, protected: Path, asked: _Question, records: int) -> str:
     """Write the call that compares two files in memory, for the report."""
     told = {
         "schema": asked.schema,
@@ -189,7 +189,7 @@ def _call(original: Path, protected: Path, asked: _Asked, records: int) -> str:
 def _compared(
     original: Path,
     protected: Path,
-    asked: _Asked,
+    asked: _Question,
     tell: Tell,
     *,
     records: int,
@@ -345,13 +345,15 @@ def affordable(measures: "list[Measure]", data: "Microdata", tell: Tell = unhear
     """Leave out, or take a quicker form of, what would take long and was not asked for by name; and say so."""
     from sfumato.utility import PropensityUtility
 
-    kept = [m for m in measures if len(data) <= LARGE or type(m).__name__ not in SLOW]
+    kept = [m for m in measures if len(data) <= MAX_RECORDS or type(m).__name__ not in SLOW_MEASURES]
     if len(kept) < len(measures):
-        tell(f"left out, for there are more than {LARGE:,} records: {', '.join(SLOW)}; ask for it with --measure")
-    if PropensityUtility() in kept and len(data.schema.analysed()) > WIDE:
+        tell(
+            f"left out, for there are more than {MAX_RECORDS:,} records: {', '.join(SLOW_MEASURES)}; ask for it with --measure"
+        )
+    if PropensityUtility() in kept and len(data.schema.analysed()) > MAX_VARIABLES:
         kept[kept.index(PropensityUtility())] = PropensityUtility(model="tree", permutations=20)
         tell(
-            f"PropensityUtility by a tree and 20 permutations, for there are more than {WIDE} variables: a model of "
+            f"PropensityUtility by a tree and 20 permutations, for there are more than {MAX_VARIABLES} variables: a model of "
             "second order has too many terms; ask for it with --measure PropensityUtility"
         )
     return kept
@@ -367,7 +369,7 @@ def _refuse_of_parts(**given: object) -> None:
 def _compared_in_parts(
     original: Path,
     protected: Path,
-    asked: _Asked,
+    asked: _Question,
     tell: Tell,
     *,
     engine: str,

@@ -21,7 +21,7 @@ from sfumato.project.options import Tell, settled_seed
 
 NAME = "lock"
 TRIES, PAUSE = 10, 0.05  # a reader that looks whether the folder is locked holds the lock for a moment
-_FAR = 1 << 30  # a byte that nobody reads or writes is what is locked where only bytes can be
+_LOCKED_BYTE = 1 << 30  # a byte that nobody reads or writes is what is locked where only bytes can be
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def _lock(descriptor: int, folder: Path, *, looking: bool = False) -> bool:
         if sys.platform == "win32":
             import msvcrt
 
-            os.lseek(descriptor, _FAR, os.SEEK_SET)
+            os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         else:
             import fcntl
