@@ -275,20 +275,20 @@ def test_a_table_that_gives_values_back_is_not_written_unless_it_is_wanted(surve
 
 
 def test_many_records_leave_out_what_takes_long_unless_asked_for() -> None:
-    from sfumato.project.comparison import MAX_RECORDS, affordable
+    from sfumato.project.comparison import MAX_LINKED, affordable
     from sfumato.project.reading import read_measures
 
     measures = read_measures(["InformationLoss", "ProbabilisticLinkage"])
-    assert affordable(measures, numbers(x=np.zeros(MAX_RECORDS))) == measures
-    assert affordable(measures, numbers(x=np.zeros(MAX_RECORDS + 1))) == measures[:1]
+    assert affordable(measures, numbers(x=np.zeros(MAX_LINKED))) == measures
+    assert affordable(measures, numbers(x=np.zeros(MAX_LINKED + 1))) == measures[:1]
 
 
 def test_many_variables_are_told_apart_by_a_tree_unless_asked_otherwise() -> None:
-    from sfumato.project.comparison import MAX_VARIABLES, affordable
+    from sfumato.project.comparison import MAX_TERMS, affordable
     from sfumato.project.reading import read_measures
 
     measures = read_measures(["InformationLoss", "PropensityUtility"])
-    few, many = (numbers(**{f"x{j}": np.zeros(3) for j in range(n)}) for n in (MAX_VARIABLES, MAX_VARIABLES + 1))
+    few, many = (numbers(**{f"x{j}": np.zeros(3) for j in range(n)}) for n in (MAX_TERMS, MAX_TERMS + 1))
     assert affordable(measures, few) == measures
     tree = "PropensityUtility(model='tree', permutations=20)"
     assert [repr(m) for m in affordable(measures, many)] == ["InformationLoss()", tree]

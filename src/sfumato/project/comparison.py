@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from sfumato.restoration.findings import Audit, Checked
     from sfumato.show.summary import Summary
 
-MAX_RECORDS, SLOW_MEASURES = 10_000, ("ProbabilisticLinkage",)
-MAX_VARIABLES = 10  # variables up to which a propensity model of second order is tried unasked
+MAX_LINKED, SLOW_MEASURES = 10_000, ("ProbabilisticLinkage",)
+MAX_TERMS = 10  # variables up to which a propensity model of second order is tried unasked
 SHOWN = 8  # measures that come first where none decides
 
 
@@ -345,15 +345,14 @@ def affordable(measures: "list[Measure]", data: "Microdata", tell: Tell = unhear
     """Leave out, or take a quicker form of, what would take long and was not asked for by name; and say so."""
     from sfumato.utility import PropensityUtility
 
-    kept = [m for m in measures if len(data) <= MAX_RECORDS or type(m).__name__ not in SLOW_MEASURES]
+    kept = [m for m in measures if len(data) <= MAX_LINKED or type(m).__name__ not in SLOW_MEASURES]
     if len(kept) < len(measures):
-        tell(
-            f"left out, for there are more than {MAX_RECORDS:,} records: {', '.join(SLOW_MEASURES)}; ask for it with --measure"
-        )
-    if PropensityUtility() in kept and len(data.schema.analysed()) > MAX_VARIABLES:
+        slow = ", ".join(SLOW_MEASURES)
+        tell(f"left out, for there are more than {MAX_LINKED:,} records: {slow}; ask for it with --measure")
+    if PropensityUtility() in kept and len(data.schema.analysed()) > MAX_TERMS:
         kept[kept.index(PropensityUtility())] = PropensityUtility(model="tree", permutations=20)
         tell(
-            f"PropensityUtility by a tree and 20 permutations, for there are more than {MAX_VARIABLES} variables: a model of "
+            f"PropensityUtility by a tree and 20 permutations, for there are more than {MAX_TERMS} variables: a model of "
             "second order has too many terms; ask for it with --measure PropensityUtility"
         )
     return kept
