@@ -352,8 +352,8 @@ def affordable(measures: "list[Measure]", data: "Microdata", tell: Tell = unhear
     if PropensityUtility() in kept and len(data.schema.analysed()) > MAX_TERMS:
         kept[kept.index(PropensityUtility())] = PropensityUtility(model="tree", permutations=20)
         tell(
-            f"PropensityUtility by a tree and 20 permutations, for there are more than {MAX_TERMS} variables: a model of "
-            "second order has too many terms; ask for it with --measure PropensityUtility"
+            f"PropensityUtility by a tree and 20 permutations, for there are more than {MAX_TERMS} variables: a model "
+            "of second order has too many terms; ask for it with --measure PropensityUtility"
         )
     return kept
 
