@@ -121,7 +121,8 @@ def predicted(
     span = max(len(values.levels), 1)
     teaching = keys[lesson.learners]
     taught = values.codes[lesson.learners]
-    order = np.argsort(teaching * span + taught)  # ties are equal in key and value, so their order does not matter
+    # ties are equal in key and value, but whose own record is passed over depends on their order
+    order = np.argsort(teaching * span + taught, kind="stable")
     sorted_keys, sorted_values, who = teaching[order], taught[order], lesson.learners[order]
     asked = keys[rows]
     low = np.searchsorted(sorted_keys, asked, side="left")
