@@ -149,7 +149,7 @@ def test_of_equal_teachers_the_earlier_record_stands_first() -> None:
     codes = np.array([1, 0, 1, 0, 0, 0, 1, 0, 0])
     aim = aim_of([0] * 9, [1, 0, 1, 0, 0, 0, 0, 0, 0])
     lesson = Lesson(aim.told, np.array([0, 2, 3, 6]), np.array([0, 0, 2, 3, 0, 0, 6, 0, 0]))
-    asked = {"banded": False, "ties": False, "apart": 2}
+    asked: dict[str, Any] = {"banded": False, "ties": False, "apart": 2}
     evidence = Evidence(("e",), codes, ordered=True)
     expected = [by_a_loop(aim, evidence, lesson, row, **asked) for row in range(9)]
     np.testing.assert_array_equal(predicted(aim, evidence, lesson, np.arange(9), **asked), expected)
