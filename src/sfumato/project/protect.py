@@ -20,6 +20,8 @@ UNWRITTEN = (
     "--despite-audit, if you know why that does no harm"
 )
 
+UNDECLARED = "nothing is written; for use inside the house say --as-is"
+
 
 @dataclass(frozen=True, kw_only=True)
 class ProtectedFile:
@@ -66,17 +68,11 @@ def protect_file(
     asked, one, said = options_of("protect_file", options), read_method(method, "protect"), tell or unheard
     file, target = a_path(file), None if out is None else a_path(out)
     with engine_for(file, engine=engine, memory=memory, progress=parts_watch, tell=said) as parts:
-        if parts is not None:
-            return _in_parts(file, one, schema, _folder(file, target, force=force), asked, said, as_is=as_is)
-    target = target or protected_path(file)
-    if target.exists() and not force:
-        raise FileError(f"{target} exists; overwrite it with --force or choose another name with --out")
-    if target.exists() and target.samefile(file):
-        raise FileError(f"{target} is the file the table was read from; choose another name with --out")
-    return _in_memory(file, one, schema, target, asked, said, as_is=as_is)
+        place = _file(file, target, force=force) if parts is None else _folder(file, target, force=force)
+        return _protected(file, one, schema, place, asked, said, as_is=as_is)
 
 
-def _in_memory(
+def _protected(
     file: Path,
     method: "Method",
     schema: str | Path | None,
@@ -86,114 +82,54 @@ def _in_memory(
     *,
     as_is: bool,
 ) -> ProtectedFile:
-    from sfumato.compare.seeds import generator
-    from sfumato.core import speaking
-    from sfumato.data.files import read
-    from sfumato.project.plan import settle_undeclared
-    from sfumato.project.release import release_name
-    from sfumato.project.tables import write_protected
-    from sfumato.restoration.findings import Checked
-    from sfumato.restoration.repairs import Prepared, prepare
-
-    seed = settled_seed(options.seed, tell)
-    wish = "accept" if as_is else options.on_undeclared
-    data, _, undeclared, without = settle_undeclared(read(file, schema, **options.dialect()), None, wish, tell)
-    if undeclared.names:
-        return _undeclared(method, seed, (*undeclared.sentences, *undeclared.advice(str(file))))
-    with speaking(method):
-        masked = method.masked(data)
-    protected = method.protect(data, rng=generator(seed, method, 0), rounded=not as_is)
-    ready, key = Prepared(protected, None, Checked()), release_name(data, method, "")
-    if not as_is:
-        ready = prepare(data, protected, seed=seed, key=key, **options.kept())
-    checked, note = ready.checked, None
-    if as_is or checked.passed or options.despite_audit:
-        note = write_protected(
-            ready.table,
-            target,
-            source=file,
-            method=method,
-            seed=seed,
-            figures={},
-            notes=checked.done,
-            order_key=None if ready.order is None else key,
-            left_out=(*checked.left_out, *without),
-            tell=tell,
-        )
-    told = (*protected.notes, *checked.done, *_what_comes_back(checked))
-    stays = _what_stays(data, protected, ready.table, masked) if note is not None else (f"{target} {UNWRITTEN}",)
-    return _became(target, note, method, seed, masked, checked, len(data), (*told, *stays))
-
-
-def _in_parts(
-    file: Path,
-    method: "Method",
-    schema: str | Path | None,
-    target: Path,
-    options: SweepOptions,
-    tell: Tell,
-    *,
-    as_is: bool,
-) -> ProtectedFile:
-    """Mask a table in parts, audit a sample of it, and write it part by part, in random order over all parts."""
+    """Mask a table, make it ready to go out, and write it; of one in parts a sample is audited."""
     from sfumato.compare.seeds import generator
     from sfumato.compare.work import protected_parts
     from sfumato.core import speaking
     from sfumato.project.in_parts import read_table
     from sfumato.project.plan import settle_undeclared
     from sfumato.project.release import release_name
-    from sfumato.project.tables import write_protected_parts
+    from sfumato.project.tables import write_protected, write_protected_parts
     from sfumato.restoration.findings import Checked
     from sfumato.restoration.of_parts import at_hand_of_both
-    from sfumato.restoration.repairs import prepare
+    from sfumato.restoration.repairs import Prepared, prepare
 
     seed = settled_seed(options.seed, tell)
     data, whole = read_table(file, schema, options.sample, tell, **options.dialect())
     wish = "accept" if as_is else options.on_undeclared
     data, whole, undeclared, without = settle_undeclared(data, whole, wish, tell)
-    assert whole is not None  # the caller asked
     if undeclared.names:
-        return _undeclared(method, seed, (*undeclared.sentences, *undeclared.advice(str(file))))
+        said = (*undeclared.sentences, *undeclared.advice(str(file)))
+        return ProtectedFile(table=None, method=repr(method), seed=seed, messages=(*said, UNDECLARED))
     with speaking(method):
         masked = method.masked(data)
-    protected = protected_parts(method, whole, generator(seed, method, 0), rounded=not as_is)
-    both = at_hand_of_both(whole, protected, options.sample)
-    made = both.protected
-    key, checked, written = release_name(whole, method, ""), Checked(), made
+    rng, key = generator(seed, method, 0), release_name(data if whole is None else whole, method, "")
+    if whole is None:
+        original, made, seen = data, method.protect(data, rng=rng, rounded=not as_is), None
+    else:
+        in_parts = protected_parts(method, whole, rng, rounded=not as_is)
+        both = at_hand_of_both(whole, in_parts, options.sample)
+        original, made, seen = both.original, both.protected, both.seen
+    ready = Prepared(made, None, Checked())
     if not as_is:
-        ready = prepare(both.original, made, seed=seed, key=key, **options.kept(), of_parts=both.seen)
-        checked, written = ready.checked, ready.table
-    note = None
+        ready = prepare(original, made, seed=seed, key=key, **options.kept(), of_parts=seen)
+    checked, note = ready.checked, None
     if as_is or checked.passed or options.despite_audit:
-        note = write_protected_parts(
-            protected,
-            target,
-            names=written.names,
-            order_key=None if as_is or options.keep_order else key,
-            source=file,
-            original=whole,
-            method=method,
-            seed=seed,
-            figures={},
-            notes=checked.done,
-            left_out=(*checked.left_out, *without),
-        )
-    audited = checked.audit.notes if checked.audit is not None else ()
-    told = (*made.notes, *checked.done, *audited, *_what_comes_back(checked))
-    stays = _what_stays(data, made, written, masked) if note is not None else (f"{target} {UNWRITTEN}",)
-    return _became(target, note, method, seed, masked, checked, len(whole), (*told, *stays))
-
-
-def _became(
-    target: Path,
-    note: Path | None,
-    method: "Method",
-    seed: int,
-    masked: tuple[str, ...],
-    checked: "Checked",
-    records: int,
-    messages: tuple[str, ...],
-) -> ProtectedFile:
+        told: dict[str, Any] = {
+            "source": file,
+            "method": method,
+            "seed": seed,
+            "figures": {},
+            "notes": checked.done,
+            "order_key": None if as_is or options.keep_order else key,
+            "left_out": (*checked.left_out, *without),
+        }
+        if whole is None:
+            note = write_protected(ready.table, target, **told, tell=tell)
+        else:
+            note = write_protected_parts(in_parts, target, **told, names=ready.table.names, original=whole)
+    audited = checked.audit.notes if whole is not None and checked.audit is not None else ()
+    stays = _what_stays(data, made, ready.table, masked) if note is not None else (f"{target} {UNWRITTEN}",)
     return ProtectedFile(
         table=None if note is None else target,
         provenance=note,
@@ -203,15 +139,19 @@ def _became(
         done=checked.done,
         audit=checked.audit,
         unaudited=checked.unaudited,
-        records=records,
-        messages=messages,
+        records=len(data if whole is None else whole),
+        messages=(*made.notes, *checked.done, *audited, *_what_comes_back(checked), *stays),
     )
 
 
-def _undeclared(method: "Method", seed: int, sentences: tuple[str, ...]) -> ProtectedFile:
-    """Write nothing where nobody has said what some variables are."""
-    end = "nothing is written; for use inside the house say --as-is"
-    return ProtectedFile(table=None, method=repr(method), seed=seed, messages=(*sentences, end))
+def _file(file: Path, out: Path | None, *, force: bool) -> Path:
+    """Return the file that a protected table is written to; one that is there needs ``force``."""
+    target = out or protected_path(file)
+    if target.exists() and not force:
+        raise FileError(f"{target} exists; overwrite it with --force or choose another name with --out")
+    if target.exists() and target.samefile(file):
+        raise FileError(f"{target} is the file the table was read from; choose another name with --out")
+    return target
 
 
 def _folder(file: Path, out: Path | None, *, force: bool) -> Path:
