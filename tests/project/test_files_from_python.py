@@ -143,6 +143,12 @@ def test_what_needs_a_table_in_memory_is_refused_of_parts(parts: tuple[Path, Pat
         sfumato.audit_files(register, after, schema, beside=[after], engine="here")
 
 
+@pytest.mark.parametrize("given", [{"memory": "1 GB"}, {"store": "summaries"}])
+def test_what_needs_a_table_in_parts_is_refused_of_one_file(survey: Path, masked: Path, given: dict[str, str]) -> None:
+    with pytest.raises(ParameterError, match="--memory and --store are for tables in parts"):
+        sfumato.compare_files(survey, masked, **given)  # type: ignore[arg-type]  # texts
+
+
 def test_a_file_that_is_not_there_is_named(survey: Path, tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"gone\.csv"):
         sfumato.compare_files(survey, tmp_path / "gone.csv")

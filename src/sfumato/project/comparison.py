@@ -155,6 +155,8 @@ def compare_files(
         place = None if store is None else a_path(store)
         watch = parts_watch or PartsWatch(shown=False)
         return _compared_in_parts(before, after, asked, said, engine=engine, memory=memory, store=place, watch=watch)
+    if memory is not None or store is not None:
+        raise ParameterError("--memory and --store are for tables in parts: a folder, or a pattern of files")
     return _compared(
         before,
         after,
