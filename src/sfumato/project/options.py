@@ -203,7 +203,7 @@ class SweepOptions:
             require("sweep", str | None if default is None else str, TEXT, **given)
         elif name == "population":
             require_number("sweep", least=0, **given)
-        elif least is not None and given[name] is not None:
+        elif least is not None and (given[name] is not None or default is not None):
             least = 0 if name == "workers" else 1 if name == "sample" else least
             require_whole("sweep", least=least, most=None if name == "seed" else LARGEST, **given)
             object.__setattr__(self, name, int(given[name]))
