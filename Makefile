@@ -21,14 +21,14 @@ LOWEST := build/lowest
 # figures by hand, files, schemas, statistics and methods on small tables: what most mistakes are caught by; what takes
 # long, such as searches, audits, households, commands and pages, is left to make test
 QUICK := tests/test_version_everywhere.py tests/test_catalogue.py tests/test_chain.py tests/test_outcome.py \
-  tests/data tests/pair tests/risk tests/methods \
+  tests/table tests/pair tests/risk tests/methods \
   $(addprefix --ignore-glob=tests/*/,test_bit_for_bit.py test_hierarchy.py test_linked.py test_wide_tables.py \
   test_values_beyond_memory.py test_key_classes.py test_reidentification*.py test_log_linear*.py test_rank_attack.py \
   test_robust_*.py test_attack_and_*.py test_class_*.py test_household*.py test_*in_parts.py test_date_bands.py \
   test_cart_*.py test_*suppression*.py test_optimal_*.py test_record_*.py test_hierarchies.py test_micro*methods.py)
 # who is done takes over from the other: neighbours stay together, so that what a module makes is mostly made once
 TWO := -n 2 --dist worksteal
-MORE := tests/show/test_report.py tests/cli/test_commands.py tests/project
+MORE := tests/report/test_report.py tests/cli/test_commands.py tests/project
 
 # tests start hundreds of processes: none of them is to compile the package anew
 unexport PYTHONDONTWRITEBYTECODE

@@ -189,7 +189,7 @@ def main() -> None:
         print(json.dumps(keys()))
     elif options.child == "files":
         import sfumato
-        from sfumato.data.schema_file import write_schema
+        from sfumato.table.schema_file import write_schema
 
         data = sfumato.household_survey(households=450).take(__import__("numpy").arange(1000))
         sfumato.write(data, "original.csv")

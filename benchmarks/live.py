@@ -34,11 +34,11 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato import Microdata, Scenario, Schema, Variable
+from sfumato.auditing.proposals import proposals
 from sfumato.compare.exposure import exposure
 from sfumato.compare.live import Live
 from sfumato.compare.recodings import NOTHING
-from sfumato.data.describe import thumbnails
-from sfumato.restoration.proposals import proposals
+from sfumato.table.describe import thumbnails
 
 SIZES = (16, 2, 18, 7, 4, 5, 9, 12, 3, 6, 8, 10)
 KEYS = tuple(f"c{place}" for place in range(8))

@@ -20,7 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).parents[1] / "src"
 TABLES = """
 import numpy as np, pyarrow as pa, sfumato
-from sfumato.data.schema import Schema, Variable
+from sfumato.table.schema import Schema, Variable
 
 def made(seed, records):
     rng = np.random.default_rng(seed)
@@ -59,7 +59,7 @@ SWEEP = (
 import json, sys, tempfile, time
 from pathlib import Path
 import pyarrow.csv
-from sfumato.data.schema_file import schema_text
+from sfumato.table.schema_file import schema_text
 data = made(int(sys.argv[1]), int(sys.argv[2]))
 with tempfile.TemporaryDirectory() as folder:
     file, schema = Path(folder, "table.csv"), Path(folder, "schema.toml")

@@ -4,7 +4,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 from sfumato import catalogue
-from sfumato.show.catalogue_page import catalogue_index, catalogue_page
+from sfumato.report.catalogue_page import catalogue_index, catalogue_page
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

@@ -8,7 +8,7 @@ import numpy as np
 from figures import DRAWN, FILES, SEED, rows, shown
 
 from sfumato import Microdata
-from sfumato.show.vega import AFTER, BEFORE, COLOURS, CONFIG, INK, PALE, WARN
+from sfumato.report.vega import AFTER, BEFORE, COLOURS, CONFIG, INK, PALE, WARN
 
 
 def dressed(chart: Any) -> Any:

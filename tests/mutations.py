@@ -47,17 +47,17 @@ PROJECT = Path(__file__).resolve().parents[1]
 SAME = Path(__file__).with_name("same_programs.toml")
 MUTATED = (
     "src/sfumato/risk",
-    "src/sfumato/restoration",
+    "src/sfumato/auditing",
     "src/sfumato/project/choosing.py",
-    "src/sfumato/show/verdict.py",
-    "src/sfumato/show/cautions.py",
+    "src/sfumato/report/verdict.py",
+    "src/sfumato/report/cautions.py",
 )
 TESTS = (
     "tests/risk",
-    "tests/restoration",
-    "tests/show/test_verdict.py",
-    "tests/show/test_verdict_by_hand.py",
-    "tests/show/test_cautions.py",
+    "tests/auditing",
+    "tests/report/test_verdict.py",
+    "tests/report/test_verdict_by_hand.py",
+    "tests/report/test_cautions.py",
     "tests/project/test_choosing.py",
     "tests/project/test_sweep.py",
     "tests/cli/test_leaks_from_file_to_file.py",
@@ -250,7 +250,7 @@ class Source:
         self.starts = [0]
         for row in self.text.splitlines(keepends=True):
             self.starts.append(self.starts[-1] + len(row))
-        sites = Sites(in_texts="/show/" in path)
+        sites = Sites(in_texts="/report/" in path)
         sites.visit(self.tree)
         self.places = [site for site in sites.found if any(True for _ in _variants(site[0]))]
 

@@ -8,8 +8,8 @@ import pytest
 
 from sfumato import catalogue
 from sfumato.core import Measure, Method
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable, SfumatoError
+from sfumato.table.microdata import Microdata
 from sfumato.utility import EigenvalueLoss
 from test_contract import example
 

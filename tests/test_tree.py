@@ -34,8 +34,8 @@ LONG = {
     ("project/comparison.py", "compare_files"): 24,  # what a command takes
     ("project/tables.py", "write_protected_parts"): 14,
     ("project/tables.py", "write_protected"): 13,
-    ("show/summarise.py", "summarise"): 19,
-    ("show/verdict.py", "verdict_of"): 16,
+    ("report/summarise.py", "summarise"): 19,
+    ("report/verdict.py", "verdict_of"): 16,
 }
 # adjectives, adverbs and participles that leave open what is bounded or held
 REFUSED = re.compile(
@@ -50,11 +50,11 @@ STILL_THERE = {  # as above: none may be added
     ("cli/hierarchy.py", "MOST_ROWS"),
     ("cli/inspect.py", "LEAST"),
     ("compare/examine/look.py", "SAID"),
-    ("data/sample_size.py", "FEWEST"),
+    ("table/sample_size.py", "FEWEST"),
     ("project/choosing.py", "MOST_ASKED"),
     ("project/closely.py", "MOST"),
     ("project/options.py", "SEVERAL"),
-    ("restoration/findings.py", "Together"),
+    ("auditing/findings.py", "Together"),
     ("workbench/commands.py", "KEPT"),
 }
 

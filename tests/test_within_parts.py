@@ -14,10 +14,10 @@ from methods_in_parts import table
 from scanned import scanned
 from sfumato import Engine, Method, Microdata, NotApplicable, ParameterError
 from sfumato.composition import Within
-from sfumato.data.treatment import Treatment
 from sfumato.engine import LocalProcesses
 from sfumato.pair import blocks
 from sfumato.pair.numbers_on_disk import read_numbers
+from sfumato.table.treatment import Treatment
 
 METHODS: list[Method] = [
     sfumato.MDAV(3).within("region"),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sfumato.data.schema import Kind
+from sfumato.table.schema import Kind
 
 Better = Literal["lower", "higher"]
 Purpose = Literal["risk", "utility"]

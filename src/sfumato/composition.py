@@ -9,17 +9,17 @@ import numpy as np
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
-from sfumato.data.draws import Draws
-from sfumato.data.households import household_level
-from sfumato.data.joined import joined
-from sfumato.data.keys import Strata, strata
-from sfumato.data.microdata import Microdata
-from sfumato.data.parts import TableInParts
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.pair import Half, Masking
 from sfumato.pair.blocks import BlocksAlong, blocks_along, mask_blocks, told_of_blocks
 from sfumato.pair.strata import strata_in_parts
 from sfumato.speaking import refuse_special, speaking
+from sfumato.table.draws import Draws
+from sfumato.table.households import household_level
+from sfumato.table.joined import joined
+from sfumato.table.keys import Strata, strata
+from sfumato.table.microdata import Microdata
+from sfumato.table.parts import TableInParts
 
 
 def steps_of(method: Method) -> tuple[Method, ...]:

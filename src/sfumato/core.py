@@ -16,19 +16,19 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout, MethodAbout
-from sfumato.data.draws import Draws
-from sfumato.data.households import masked_by_level, suppressed_for_all
-from sfumato.data.linked import followed
-from sfumato.data.microdata import Microdata
-from sfumato.data.parts import TableInParts
-from sfumato.data.resolution import at_resolution_of
-from sfumato.data.weights import refuse_weights
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.measurement import Measurement
 from sfumato.pair import Half, Masking, Pair
 from sfumato.pair.masking import protect_parts
 from sfumato.speaking import chosen as chosen
 from sfumato.speaking import speaking as speaking
+from sfumato.table.draws import Draws
+from sfumato.table.households import masked_by_level, suppressed_for_all
+from sfumato.table.linked import followed
+from sfumato.table.microdata import Microdata
+from sfumato.table.parts import TableInParts
+from sfumato.table.resolution import at_resolution_of
+from sfumato.table.weights import refuse_weights
 
 if TYPE_CHECKING:
     from sfumato.composition import Chain, Within

@@ -9,9 +9,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.about import Better, MeasureAbout
-from sfumato.data.frames import FrameKind, Origin, from_arrow
 from sfumato.display import html_table
 from sfumato.errors import ParameterError
+from sfumato.table.frames import FrameKind, Origin, from_arrow
 
 Table = tuple[Mapping[str, Any], ...]
 SAMPLING_ERROR = "standard error"  # the part that says how sure a value is that rests on some of the records only

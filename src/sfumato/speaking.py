@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sfumato.data.schema import Schema, a_kind
 from sfumato.errors import NotApplicable
+from sfumato.table.schema import Schema, a_kind
 
 
 @contextmanager

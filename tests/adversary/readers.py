@@ -20,8 +20,8 @@ import pyreadstat
 import rdata
 
 from adversary.attack import Rng, one_of
-from sfumato.data.formats.format import MISSING
-from sfumato.data.microdata import Microdata
+from sfumato.table.formats.format import MISSING
+from sfumato.table.microdata import Microdata
 
 Columns = dict[str, list[Any]]
 TEXTS = ["north", "south", "", "Köln", 'say "no"', "a,b", "line\nbreak", "007", "1e5", "NA", " spaced ", "-1", "x" * 40]

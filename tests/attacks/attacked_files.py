@@ -18,7 +18,7 @@ import pandas as pd
 import sfumato
 from intruder import Truth, attacked
 from real_files import BOUND, FILES, AbsentError, RealFile
-from sfumato.show.summary import Summary
+from sfumato.report.summary import Summary
 
 SLACK = 0.015
 NO_MEANS = (

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sfumato.auditing.repairs import record_order
 from sfumato.project.tables import provenance_path
-from sfumato.restoration.repairs import record_order
 
 REGIONS = np.array(["North", "East", "South", "West", "Isles"], dtype=object)
 KEYS = ("region", "sex", "age", "job")

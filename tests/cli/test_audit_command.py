@@ -6,8 +6,8 @@ import pytest
 
 import sfumato
 from sfumato import LocalSuppression, Microdata, audit, household_survey, write
+from sfumato.auditing.findings import Audit
 from sfumato.compare.plain import from_json
-from sfumato.restoration.findings import Audit
 from small_survey import run
 
 SCHEMA = 'weight = "weight"\nhousehold = "household"\nid = "person"\n'

@@ -39,7 +39,7 @@ def test_version() -> None:
 
 
 def test_inspect_prints_and_writes_a_schema_that_can_be_read(survey: Path, tmp_path: Path) -> None:
-    from sfumato.data.schema_file import read_schema
+    from sfumato.table.schema_file import read_schema
 
     out = tmp_path / "new.toml"
     result = run("inspect", survey, "--out", out)
@@ -240,7 +240,7 @@ def test_the_demo_goes_all_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_parquet_in_parquet_out(survey: Path, tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
-    from sfumato.data.files import read, write
+    from sfumato.table.files import read, write
 
     path = tmp_path / "survey.parquet"
     write(read(survey), path)

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from sfumato import Microdata, Schema, Variable, read, write
-from sfumato.data.dates import spelled
 from sfumato.project.tables import protected_schema_path, provenance_path
+from sfumato.table.dates import spelled
 from small_survey import run
 
 SUFFIXES = [".csv", ".parquet", ".sav", ".zsav", ".dta", ".xpt"]

@@ -22,9 +22,9 @@ from leaking_survey import (
     write,
 )
 
+from sfumato.auditing.repairs import record_order
 from sfumato.core import Method
 from sfumato.project.tables import internal_folder
-from sfumato.restoration.repairs import record_order
 from small_survey import run
 
 BLANK = "LocalSuppression(6, variables=('region', 'sex', 'job'), importance={'sex': 9, 'job': 9})"

@@ -109,7 +109,7 @@ def test_a_lack_of_memory_ends_in_a_sentence(survey: Path, monkeypatch: pytest.M
     def too_much(*_: object, **__: object) -> None:
         raise MemoryError("Unable to allocate 7.45 GiB for an array with shape (1000000000,)")
 
-    monkeypatch.setattr("sfumato.restoration.proposals.describe", too_much)
+    monkeypatch.setattr("sfumato.auditing.proposals.describe", too_much)
     done = run("inspect", survey)
     assert done.exit_code == 1
     assert done.stderr.startswith("sfumato: ") and "not enough memory" in done.stderr and "7.45 GiB" in done.stderr

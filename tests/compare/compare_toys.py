@@ -10,10 +10,10 @@ import numpy as np
 
 from sfumato.about import MeasureAbout, MethodAbout
 from sfumato.core import Measure, Method
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
+from sfumato.table.microdata import Microdata
 
 
 def _method(*, random: bool) -> MethodAbout:

@@ -9,10 +9,10 @@ from compare_toys import count
 
 from sfumato.about import MeasureAbout, MethodAbout
 from sfumato.core import Measure, Method
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
+from sfumato.table.microdata import Microdata
 
 DATA = Microdata.from_frame(pa.table({name: [0.0, 0.0] for name in ("groups", "k", "p", "chance")}))
 SOURCE: dict[str, Any] = {"title": "toy", "source": "none", "missing": "kept"}

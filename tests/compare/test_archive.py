@@ -16,8 +16,8 @@ from sfumato.compare.experiment import Experiment
 from sfumato.compare.results import Results
 from sfumato.compare.score import Recipe
 from sfumato.compare.store import NOT_KEPT, Cell, Key
-from sfumato.data.microdata import Microdata
 from sfumato.errors import FileError, NotApplicable
+from sfumato.table.microdata import Microdata
 
 DATA = Microdata.from_frame(pa.table({"x": [1.0, 2.0, 3.0, 4.0]}))
 METHODS, MEASURES = [Jitter(), Shift()], [Loss(), Guess()]

@@ -14,11 +14,11 @@ from sfumato import CDFMaximum, DistanceLinkage, Experiment, InformationLoss, No
 from sfumato.about import MeasureAbout
 from sfumato.compare.bootstrap import bootstrap
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Schema, Variable
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Schema, Variable
 from tables import incomes, numbers
 
 

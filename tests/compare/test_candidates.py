@@ -12,8 +12,8 @@ from sfumato.compare.candidates import Candidate, compose
 from sfumato.compare.coarsening import KeySet, Ladders
 from sfumato.composition import Chain
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Schema, Variable
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Schema, Variable
 
 
 def _composed(data: Microdata, *names: str, breadth: int = 1) -> tuple[Candidate, ...]:

@@ -10,7 +10,7 @@ from sfumato import KAnonymity, LocalSuppression, Reidentification, Scenario
 from sfumato.compare.candidates import Candidate, compose
 from sfumato.compare.coarsening import KeySet, wanted
 from sfumato.core import Measure, Method
-from sfumato.data.microdata import Microdata
+from sfumato.table.microdata import Microdata
 
 NEIGHBOUR = Scenario("neighbour", keys=("region", "sex", "age"), k=5)
 COLLEAGUE = Scenario("colleague", keys=("occupation", "education", "earnings"), about=("earnings",), k=3)

@@ -12,8 +12,8 @@ from sfumato.compare.defaults import default_measures
 from sfumato.compare.examine.variables import variable_detail
 from sfumato.compare.exposure import exposure
 from sfumato.compare.naming import in_words, inside, short_names
-from sfumato.data.dates import day_of
-from sfumato.show.plots import before_and_after
+from sfumato.report.plots import before_and_after
+from sfumato.table.dates import day_of
 
 
 def people(n: int = 400, years: int = 60) -> Microdata:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sfumato import Scenario, Schema, Variable
 from sfumato.compare.examine.records import RiskByRecord, records_at_risk, same_records, with_keys
 from sfumato.compare.examine.variables import BARS, bin_edges, distributions
-from sfumato.data.microdata import Microdata
+from sfumato.table.microdata import Microdata
 
 
 def _table(**columns: object) -> Microdata:

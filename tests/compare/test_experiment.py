@@ -26,10 +26,10 @@ from sfumato.compare.results import Results
 from sfumato.compare.score import Recipe
 from sfumato.compare.seeds import generator
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Schema, Variable
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.outcome import Reason, Status
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Schema, Variable
 
 DATA = Microdata.from_frame(pa.table({"x": [1.0, 2.0, 3.0, 4.0], "region": ["n", "s", "n", "s"]}))
 

@@ -13,8 +13,8 @@ from sfumato import Engine, Experiment, Microdata, TableInParts
 from sfumato.compare import results
 from sfumato.errors import DataError, FileError, ParameterError
 from sfumato.pair.sampled import drawn_records, sampled
+from sfumato.report.summarise import summarise
 from sfumato.risk import distance_linkage
-from sfumato.show.summarise import summarise
 
 CERTAIN = (
     sfumato.GlobalRecoding(bins={"age": 20}),

@@ -15,8 +15,8 @@ from sfumato.compare.frontier import Frontier, frontier, joint_frontiers, undomi
 from sfumato.compare.results import Results
 from sfumato.compare.rows import Row
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
 from sfumato.errors import ParameterError
+from sfumato.table.microdata import Microdata
 
 DATA = Microdata.from_frame(pa.table({"x": [1.0, 2.0]}))
 

@@ -17,9 +17,9 @@ import sfumato
 from sfumato.compare import identity as module
 from sfumato.compare.experiment import Experiment
 from sfumato.compare.identity import ASIDE, DRAWS, bare, code_of, identity
-from sfumato.data.microdata import Microdata
 from sfumato.methods import Noise, ResidualNoise
 from sfumato.risk import NearestRecord
+from sfumato.table.microdata import Microdata
 
 DATA = Microdata.from_frame(pa.table({"x": [1.0, 2.0, 3.0, 4.0]}))
 PACKAGE = Path(sfumato.__file__).parent
@@ -121,7 +121,7 @@ def test_the_bare_text_of_a_module_is_its_code_without_docstrings(path: Path) ->
 
 def test_what_a_figure_depends_on_is_reached() -> None:
     reached = module._modules_reached("sfumato.risk.k_anonymity")
-    assert {"sfumato.core", "sfumato.data.microdata", "sfumato.kernels"} <= reached
+    assert {"sfumato.core", "sfumato.table.microdata", "sfumato.kernels"} <= reached
     assert module._modules(DRAWS) in module._of_class(Noise)
     assert not [name for name in reached if f"{name}.".startswith(ASIDE) or name.startswith("sfumato.utility")]
 

@@ -16,7 +16,7 @@ from compare_toys import Loss, Slow
 
 from sfumato.compare.experiment import Experiment, grid
 from sfumato.compare.results import Results
-from sfumato.data.microdata import Microdata
+from sfumato.table.microdata import Microdata
 from waiting import PATIENCE, until
 
 CANDIDATES = 14

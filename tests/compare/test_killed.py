@@ -14,7 +14,7 @@ import pytest
 from compare_toys import Loss, Slow
 
 from sfumato.compare.experiment import Experiment, grid
-from sfumato.data.microdata import Microdata
+from sfumato.table.microdata import Microdata
 from waiting import until
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kills as POSIX systems know them")

@@ -15,7 +15,7 @@ from sfumato.catalogue import default_grid, methods
 from sfumato.compare.candidates import compose
 from sfumato.compare.naming import MAX_NAME_LENGTH, in_words, short_names
 from sfumato.core import Method
-from sfumato.data.microdata import Microdata
+from sfumato.table.microdata import Microdata
 
 NAMES = ("age", "region", "income", "a_variable_with_quite_a_long_name", "another_variable_with_a_long_name", "x")
 

@@ -11,8 +11,8 @@ from sfumato import Engine, Microdata, Reidentification, TableInParts, ValueDist
 from sfumato.compare.experiment import Experiment
 from sfumato.compare.results import Results
 from sfumato.compare.rows import half_width
-from sfumato.show.summarise import summarise
-from sfumato.show.verdict import basis_of
+from sfumato.report.summarise import summarise
+from sfumato.report.verdict import basis_of
 
 BEFORE, AFTER = rare(2_000, 4)
 FOUND = Reidentification(variables=("x", "y"), above=0.2, sample=200)

@@ -11,8 +11,8 @@ from test_frontier import results_of
 from sfumato.compare.experiment import Experiment
 from sfumato.compare.score import Recipe, Score, Score2
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
 from sfumato.errors import ParameterError
+from sfumato.table.microdata import Microdata
 from tables import printed_table
 
 DATA = Microdata.from_frame(pa.table({"x": [1.0, 2.0, 3.0, 4.0]}))

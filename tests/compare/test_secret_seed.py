@@ -7,7 +7,7 @@ import pytest
 
 from sfumato import DistanceLinkage, Experiment, InformationLoss, RankSwapping, household_survey, tune
 from sfumato.compare.seeds import generator
-from sfumato.data.microdata import Microdata
+from sfumato.table.microdata import Microdata
 
 SURVEY = household_survey(households=60, seed=1)
 MEASURES = (InformationLoss(), DistanceLinkage())

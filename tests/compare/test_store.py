@@ -15,9 +15,9 @@ from compare_toys import Broken, Closeness, Guess, Jitter, Loss, Shift, Slow, Un
 from sfumato.compare import store as store_module
 from sfumato.compare.experiment import Experiment, grid
 from sfumato.compare.store import Cell, Key, Scope, Store
-from sfumato.data.microdata import Microdata
 from sfumato.errors import FileError
 from sfumato.pair import Half
+from sfumato.table.microdata import Microdata
 
 DATA = Microdata.from_frame(pa.table({"x": [1.0, 2.0, 3.0, 4.0]}))
 CELL = Cell(

@@ -104,7 +104,7 @@ def test_a_store_runs_no_code(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("sfumato.data.atomic", "os.system"),  # what a module of ours has imported
+        ("sfumato.table.atomic", "os.system"),  # what a module of ours has imported
         ("sfumato.engine.engine", "_unpickled"),  # a function of ours that would read another pickle
         ("sfumato.engine.engine", "Engine"),  # a class that is no statistic: it would speak to a cluster
         ("numpy", "fromfile"),

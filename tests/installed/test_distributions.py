@@ -38,7 +38,7 @@ def test_what_is_no_program_is_in_the_wheel() -> None:
     for needed in (
         "sfumato/py.typed",
         "sfumato/__init__.pyi",
-        "sfumato/show/templates/report.html.j2",
+        "sfumato/report/templates/report.html.j2",
         "sfumato/workbench/static/htmx.min.js",
         "sfumato/workbench/templates/recode.html.j2",
     ):

@@ -22,8 +22,8 @@ from sfumato import (
     age_at,
     catalogue,
 )
-from sfumato.data.date_bands import Span, equal_widths, labels, roundest
-from sfumato.data.dates import ages, day_of, spelled
+from sfumato.table.date_bands import Span, equal_widths, labels, roundest
+from sfumato.table.dates import ages, day_of, spelled
 
 BORN = ["1990-01-31", "1990-02-01", "1990-12-31", "1991-01-01", None, "1999-07-04", "1889-03-09"]
 ANY = st.dates(dt.date(1500, 1, 1), dt.date(2500, 1, 1))

@@ -24,8 +24,8 @@ from sfumato import (
     read,
     write,
 )
-from sfumato.data import bands
-from sfumato.data.bands import equal_counts, labels
+from sfumato.table import bands
+from sfumato.table.bands import equal_counts, labels
 from tables import numbers, persons
 
 LEVELS = ("primary", "secondary", "bachelor", "master")

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import KAnonymity, LocalSuppression, household_survey
-from sfumato.data.households import household_level
 from sfumato.kernels.suppression import Homes, SharedKeys, cheapest_shown
+from sfumato.table.households import household_level
 
 Codes = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 

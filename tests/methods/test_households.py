@@ -30,7 +30,7 @@ from sfumato import (
     Variable,
     catalogue,
 )
-from sfumato.data.households import household_level, once_per_household, units
+from sfumato.table.households import household_level, once_per_household, units
 
 IN_HOMES = Schema(household="home")
 SURVEY = sfumato.household_survey(300)

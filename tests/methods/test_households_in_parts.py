@@ -9,7 +9,7 @@ import pytest
 import sfumato
 from scanned import scanned
 from sfumato import Engine, Method, Microdata, NotApplicable, Schema, Variable
-from sfumato.data.households import household_level, units
+from sfumato.table.households import household_level, units
 
 SHARED = ("region", "rent")
 METHODS: list[Method] = [

@@ -14,11 +14,11 @@ import sfumato
 from methods_in_parts import METHODS, table
 from scanned import scanned
 from sfumato import Engine, FileError, Method, Microdata, NotApplicable, ParameterError, catalogue
-from sfumato.data.draws import Draws
-from sfumato.data.formats.parquet import write_parquet
 from sfumato.methods.pram import PRAMInParts
 from sfumato.pair import Half, masking
 from sfumato.pair.sorting import BYTES, SHARE
+from sfumato.table.draws import Draws
+from sfumato.table.formats.parquet import write_parquet
 
 
 @pytest.mark.parametrize("method", METHODS, ids=repr)
@@ -74,7 +74,7 @@ def test_no_cut_changes_a_table_at_the_decimals_of_the_original(method: Method, 
 
 
 def test_what_draws_nothing_is_rounded_alike_in_memory_and_in_parts(tmp_path: Path) -> None:
-    data = Microdata.from_arrow(table(200).to_arrow().select(["age", "income"]), sfumato.data.frames.Origin())
+    data = Microdata.from_arrow(table(200).to_arrow().select(["age", "income"]), sfumato.table.frames.Origin())
     method = sfumato.IndividualRanking(3)
     whole = method.protect(data, rounded=True)
     with Engine("here"):

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import LocalSuppression, Microdata, NotApplicable, ParameterError, Schema, Variable, WeightMasking
-from sfumato.data.weights import design_effect, moved_share
-from sfumato.restoration.audit import audit
+from sfumato.auditing.audit import audit
+from sfumato.table.weights import design_effect, moved_share
 
 FEW = pa.table({"sex": list("fffmmm"), "weight": [10.0, 12.0, 14.0, 20.0, 21.0, 25.0]})
 

@@ -11,9 +11,9 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from sfumato import NotApplicable
-from sfumato.data.households import units
 from sfumato.pair import Keys, Pair, sampling_fraction
 from sfumato.pair.statistics import Crosstab, KeyClasses, UnitSums, merged
+from sfumato.table.households import units
 from sfumato.testing import persons
 from sfumato.testing.tables import cut
 

@@ -115,7 +115,7 @@ def parts(folder: Path, *ids: list[Any]) -> sfumato.TableInParts:
 def test_ids_that_match_nobody_are_refused(
     before: Any, after: Any, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sfumato.data.parts.MAX_IDS_AT_ONCE", 0)  # ids of longer tables are first told apart here
+    monkeypatch.setattr("sfumato.table.parts.MAX_IDS_AT_ONCE", 0)  # ids of longer tables are first told apart here
     original, protected = parts(tmp_path / "a", *before), parts(tmp_path / "b", *after)
     with pytest.raises(NotApplicable, match=said):
         sfumato.InformationLoss().evaluate(original, protected)

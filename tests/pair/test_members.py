@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import sfumato
 from scanned import scanned
 from sfumato import Engine, Measure, Microdata, Schema, Variable
-from sfumato.data.households import household_level
 from sfumato.pair import Half, Pair, sorting
 from sfumato.pair.households import shared_by_members
+from sfumato.table.households import household_level
 from test_contract_parts import cut, same
 
 Record = tuple[int | None, str | None, float | None]

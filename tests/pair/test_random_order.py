@@ -13,10 +13,10 @@ from register import register
 from scanned import scanned
 from sfumato import Engine, Microdata, TableInParts
 from sfumato.compare.work import protected_parts
-from sfumato.data.formats import parquet
 from sfumato.errors import FileError
 from sfumato.pair import random_order
 from sfumato.pair.random_order import RandomOrder, write_in_random_order
+from sfumato.table.formats import parquet
 
 ORDER = RandomOrder(2**40 + 7, "a release")
 

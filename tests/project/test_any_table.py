@@ -7,9 +7,9 @@ import pytest
 
 import sfumato
 from sfumato.compare.candidates import as_it_is, compose
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Schema, Variable
-from sfumato.show.summary import Summary
+from sfumato.report.summary import Summary
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Schema, Variable
 
 BOUND = {"Reidentification": 0.05}
 

@@ -12,16 +12,16 @@ import pytest
 
 import sfumato
 from sfumato.about import MeasureAbout
+from sfumato.auditing.findings import Checked
 from sfumato.compare import examine
 from sfumato.compare.search import Curve, TriedValues
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Scenario
 from sfumato.errors import ParameterError
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.project import choosing
-from sfumato.restoration.findings import Checked
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Scenario
 
 DATA = Microdata.from_frame(pa.table({"x": [1.0, 2.0]}))
 

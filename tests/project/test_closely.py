@@ -19,7 +19,7 @@ from sfumato.project.folder import held
 from sfumato.project.plan import planned
 from sfumato.project.progress import Progress
 from sfumato.project.record import STORE, Record
-from sfumato.show.side_by_side import PIECES
+from sfumato.report.side_by_side import PIECES
 
 K2, SWAPPED = "LocalSuppression(k=2)", "RankSwapping(p=0.2)"
 SEED = 11

@@ -13,7 +13,7 @@ import sfumato
 from sfumato.errors import FileError, NotApplicable, ParameterError
 from sfumato.project.decision import read, sign
 from sfumato.project.folder import held
-from sfumato.show.summary import from_json
+from sfumato.report.summary import from_json
 from small_survey import run
 
 COMMON: dict[str, Any] = {

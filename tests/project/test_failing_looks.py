@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 import sfumato
+from sfumato.auditing import proposals, repairs
 from sfumato.cli import inspect as inspect_command
 from sfumato.compare import candidates
 from sfumato.compare.examine import look
-from sfumato.restoration import proposals, repairs
-from sfumato.show import plots
-from sfumato.show.summary import Summary
+from sfumato.report import plots
+from sfumato.report.summary import Summary
 from small_survey import run
 
 METHODS = ("MDAV(3)", "MDAV(10)")
@@ -98,7 +98,7 @@ def test_a_picture_that_fails_is_a_note(file: Path, tmp_path: Path, monkeypatch:
 def test_columns_that_cannot_be_described_and_candidates_that_cannot_be_composed_are_told(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sfumato.data.describe.describe", failing)
+    monkeypatch.setattr("sfumato.table.describe.describe", failing)
     monkeypatch.setattr(candidates, "_seen", failing)
     summary, told = swept(file, tmp_path / "o", also_composed=True)
     assert summary.verdict.publish is True

@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato
+from sfumato.auditing.findings import Audit
 from sfumato.compare.plain import from_json as plain
 from sfumato.errors import FileError, ParameterError
-from sfumato.restoration.findings import Audit
-from sfumato.show.summary import from_json
+from sfumato.report.summary import from_json
 from small_survey import run
 from tables import persons
 

@@ -88,7 +88,7 @@ def test_what_ends_a_sweep_is_told(
 def test_the_file_is_written_seldom_and_the_end_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SELDOM", 3600.0)
     written: list[bytes] = []
-    monkeypatch.setattr("sfumato.show.page.save", lambda path, content: written.append(content))
+    monkeypatch.setattr("sfumato.report.page.save", lambda path, content: written.append(content))
     with recorded(tmp_path) as recorder, recorder.tables(1000, 0) as tables:
         for _ in range(1000):
             tables.running("MDAV(k=3)")
@@ -100,7 +100,7 @@ def test_the_file_is_written_seldom_and_the_end_at_once(tmp_path: Path, monkeypa
 def test_what_happened_last_is_written_though_nothing_follows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SELDOM", 0.001)
     written: Queue[bytes] = Queue()
-    monkeypatch.setattr("sfumato.show.page.save", lambda path, content: written.put(content))
+    monkeypatch.setattr("sfumato.report.page.save", lambda path, content: written.put(content))
     with recorded(tmp_path) as recorder, recorder.tables(3, 0) as tables:
         for name in ("one", "two"):
             tables.running(name)

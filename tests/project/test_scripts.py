@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import sfumato
-from sfumato.data.hierarchy import Hierarchy
-from sfumato.data.schema import Variable
 from sfumato.project.plan import planned
 from sfumato.project.scripts import _end_mark, python_script, schema_of, shell_script
+from sfumato.table.hierarchy import Hierarchy
+from sfumato.table.schema import Variable
 
 RELEASED = ("about.html", "about.md", "about.json")
 posix = pytest.mark.skipif(os.name != "posix", reason="the script is for a POSIX shell")

@@ -9,7 +9,7 @@ import sfumato
 from sfumato.errors import FileError, ParameterError
 from sfumato.project.folder import held
 from sfumato.project.progress import Progress
-from sfumato.show.summary import from_json
+from sfumato.report.summary import from_json
 from small_survey import run
 
 COMMON: dict[str, Any] = {

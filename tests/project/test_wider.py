@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from sfumato import household_survey
-from sfumato.data.schema_file import schema_text
 from sfumato.project import plan as planning
 from sfumato.project.plan import planned, wider
 from sfumato.project.sweep import carry_out
+from sfumato.table.schema_file import schema_text
 
 
 def surveyed(folder: Path) -> tuple[Path, Path]:

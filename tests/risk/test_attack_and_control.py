@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from sfumato import Inference, Linkability, Measure, Microdata, NotApplicable, ParameterError, SinglingOut
-from sfumato.data.treatment import Treatment
 from sfumato.risk.attack_and_control import excess, wilson
 from sfumato.risk.nearest_links import Bridge, inferred, inferred_by_others, linked, linked_by_others
+from sfumato.table.treatment import Treatment
 from tables import incomes, numbers, persons
 
 EVERY = [SinglingOut(), Linkability(), Inference()]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import TCAP, DiSCO, Measure, Microdata, NotApplicable, ParameterError, RepU, Schema, Variable
-from sfumato.data.treatment import Treatment
+from sfumato.table.treatment import Treatment
 from tables import persons
 
 Row = tuple[str | None, str | None, str | None]  # two keys and a target

@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato import Microdata
-from sfumato.data.recoding import Recoding
 from sfumato.risk.compared_variables import followed
 from sfumato.risk.points import mixed_points
+from sfumato.table.recoding import Recoding
 
 
 def test_by_hand_points_of_every_kind() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import DCAP, TCAP, DiSCO, Microdata, ParameterError, RepU, Schema, Variable
-from sfumato.data.treatment import Treatment
+from sfumato.table.treatment import Treatment
 
 NAMES = ("k1", "k2", "k3", "t")
 

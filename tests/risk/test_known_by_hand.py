@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 
 from sfumato import Microdata, NotApplicable, Reidentification, Scenario, Schema, Variable
-from sfumato.data.recoding import Recoding
 from sfumato.pair import Pair
 from sfumato.pair.consequences import Consequences
 from sfumato.pair.sample import Sample
@@ -18,6 +17,7 @@ from sfumato.risk.household_attack import alike_households
 from sfumato.risk.judged import IntruderKnowledge, _comparable, _mean_of, _with_sizes
 from sfumato.risk.judged_in_parts import _cells, _different, _members
 from sfumato.risk.told_by_others import _functions, _gaps, _listed, _parts, _refining, _sums, with_functions
+from sfumato.table.recoding import Recoding
 from tables import numbers
 from test_contract_parts import cut
 

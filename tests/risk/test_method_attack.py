@@ -23,9 +23,9 @@ from sfumato import (
     Schema,
     Variable,
 )
-from sfumato.data.schema_file import write_schema
-from sfumato.data.treatment import BY_RANK, PERTURBED, Treatment
 from sfumato.risk.attacks import alike_in_sets, fewest_changed, fewest_changed_chance
+from sfumato.table.schema_file import write_schema
+from sfumato.table.treatment import BY_RANK, PERTURBED, Treatment
 from tables import numbers
 
 Floats = NDArray[np.float64]

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import DistanceLinkage, Microdata, NotApplicable, ParameterError, Schema, Variable, catalogue
-from sfumato.data.treatment import Treatment
 from sfumato.risk.points import own_is_nearest_mixed
+from sfumato.table.treatment import Treatment
 from tables import incomes, numbers, persons
 
 LEVELS = ("low", "middle", "high")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sfumato import ParameterError
-from sfumato.show.study_page import write_study
+from sfumato.report.study_page import write_study
 from sfumato.studies import kocar, run
 from sfumato.studies.study import Study
 

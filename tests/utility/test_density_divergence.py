@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from scipy.stats import gaussian_kde, norm
 
 from sfumato import DensityDivergence, KullbackLeibler, NotApplicable, ParameterError
-from sfumato.data.microdata import Microdata
+from sfumato.table.microdata import Microdata
 from tables import census, numbers, weighted
 
 

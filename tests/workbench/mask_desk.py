@@ -8,7 +8,7 @@ import pytest
 from pages import Bench
 
 import sfumato
-from sfumato.data.microdata import Microdata
+from sfumato.table.microdata import Microdata
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 

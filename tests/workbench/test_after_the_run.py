@@ -8,9 +8,9 @@ import pytest
 from pages import Bench, bench, said
 from released import made_once, run, swept
 
+from sfumato.auditing.findings import Audit, Checked, Restored, Route
 from sfumato.project.decision import read
-from sfumato.restoration.findings import Audit, Checked, Restored, Route
-from sfumato.show.summary import from_json, to_json
+from sfumato.report.summary import from_json, to_json
 from sfumato.workbench.latest import latest
 
 WHY = "Bounds of our house for files under contract; the most useful candidate within them."

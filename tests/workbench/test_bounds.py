@@ -10,9 +10,9 @@ from forms import filled
 from pages import Bench, said
 
 import sfumato
-from sfumato.data.microdata import Microdata
 from sfumato.project.reading import read_bounds, read_measures
 from sfumato.project.record import Record
+from sfumato.table.microdata import Microdata
 from sfumato.workbench import bounding
 from sfumato.workbench.commands import sweep_words
 from sfumato.workbench.desk import Desk

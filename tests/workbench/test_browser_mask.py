@@ -8,7 +8,7 @@ import pytest
 from pages import browser, enter, needs_browser, served, settled
 
 import sfumato
-from sfumato.data.microdata import Microdata
+from sfumato.table.microdata import Microdata
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 

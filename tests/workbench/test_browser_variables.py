@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pages import Running, browser, enter, needs_browser, running_server, until
 
-from sfumato.data.schema import Schema
-from sfumato.data.schema_file import read_schema
+from sfumato.table.schema import Schema
+from sfumato.table.schema_file import read_schema
 
 pytestmark = needs_browser
 SHOWN = "[...document.querySelectorAll('table.variables > tbody')].filter((r) => !r.hidden).map((r) => r.dataset.name)"

@@ -9,7 +9,7 @@ import pytest
 import sfumato
 from sfumato.project.plan import planned
 from sfumato.project.record import Record
-from sfumato.show.summary import Run, Summary, Verdict, to_json
+from sfumato.report.summary import Run, Summary, Verdict, to_json
 from sfumato.workbench.commands import sweep_asked
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft

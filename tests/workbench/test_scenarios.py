@@ -10,7 +10,7 @@ import pytest
 from pages import Bench, bench, said
 from tiny import AGE, SEX, TOWN, hostile, people
 
-from sfumato.data.schema import Schema, Variable
+from sfumato.table.schema import Schema, Variable
 from sfumato.workbench.screens.scenarios import PRESETS, SCREEN, proposed
 
 __all__ = ["bench"]

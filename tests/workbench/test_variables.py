@@ -8,9 +8,9 @@ import pytest
 from pages import Bench, bench, empty_bench, said
 
 import sfumato
-from sfumato.data.describe import Thumbnail
-from sfumato.data.schema import Schema, Variable
-from sfumato.data.schema_file import read_schema
+from sfumato.table.describe import Thumbnail
+from sfumato.table.schema import Schema, Variable
+from sfumato.table.schema_file import read_schema
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.screens.variable_cards import cards, look
 from sfumato.workbench.screens.variables import done, drawn, rows

@@ -24,9 +24,9 @@ from sfumato.cli.protect import protect
 from sfumato.cli.study import study
 from sfumato.cli.sweep import demo, look, sign, sweep
 from sfumato.cli.tune import tune
-from sfumato.data.atomic import reason
 from sfumato.display import visible
 from sfumato.errors import LackOfMemory, SfumatoError
+from sfumato.table.atomic import reason
 
 UNDONE, BAD_INPUT = 1, 2
 INTERRUPTED = 130

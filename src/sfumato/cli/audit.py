@@ -18,10 +18,10 @@ from sfumato.cli.options import (
     print_json,
     say,
 )
-from sfumato.data.sample_size import SAMPLED
+from sfumato.table.sample_size import SAMPLED
 
 if TYPE_CHECKING:
-    from sfumato.restoration.findings import Audit
+    from sfumato.auditing.findings import Audit
 
 
 def audit(
@@ -101,7 +101,7 @@ def _print(found: "Audit") -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from sfumato.show.terminal import audit_verdict, evidence_lines, nearness, routes_table, untried_lines
+    from sfumato.report.terminal import audit_verdict, evidence_lines, nearness, routes_table, untried_lines
 
     out = console()
     out.print(audit_verdict(found))

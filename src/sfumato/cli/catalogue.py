@@ -95,7 +95,7 @@ def _print_one(cls: "type[Method] | type[Measure]") -> None:
 
     from rich.text import Text
 
-    from sfumato.show.catalogue_page import facts, parameters, sentence
+    from sfumato.report.catalogue_page import facts, parameters, sentence
 
     about, out = cls.about, console()
     out.print(Text(cls.__name__, style="bold"), Text(f" {about.title}"), sep="")

@@ -25,7 +25,7 @@ from sfumato.project.reading import read_bounds
 
 if TYPE_CHECKING:
     from sfumato.project.comparison import ComparedFiles
-    from sfumato.show.summary import Summary
+    from sfumato.report.summary import Summary
 
 CAUTIONS = 9  # lines of what the figures do not say
 
@@ -91,7 +91,7 @@ def compare(
     """
     from sfumato.project.comparison import compare_files
     from sfumato.project.progress import PartsWatch
-    from sfumato.show.summary import to_json
+    from sfumato.report.summary import to_json
 
     found = compare_files(
         original,
@@ -140,7 +140,7 @@ def _print(summary: "Summary", records: int, deciding: "Collection[str]", page: 
     """Print a verdict, the figures that decide, or those that were asked for, and where the rest is."""
     from rich.text import Text
 
-    from sfumato.show.terminal import audit_verdict, deciding_table, pair_table, records_table, verdict_text
+    from sfumato.report.terminal import audit_verdict, deciding_table, pair_table, records_table, verdict_text
 
     out = console()
     out.print(Text(summary.title, style="bold"))
@@ -179,7 +179,7 @@ def _print_cautions(summary: "Summary", most: int) -> None:
     """Print what the figures do not say: the first few, cut to three lines each."""
     from rich.text import Text
 
-    from sfumato.show.terminal import some_of
+    from sfumato.report.terminal import some_of
 
     for caution in some_of(summary.cautions, console().width, most):
         console().print(Text(caution, style="yellow"))

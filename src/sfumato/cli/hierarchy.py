@@ -10,9 +10,9 @@ from sfumato.cli.options import Decimal, Delimiter, Encoding, Json, SchemaFile, 
 from sfumato.errors import FileError, NotApplicable, ParameterError
 
 if TYPE_CHECKING:
-    from sfumato.data.hierarchy import Hierarchy
-    from sfumato.data.hierarchy_proposal import Proposal
-    from sfumato.data.microdata import Microdata
+    from sfumato.table.hierarchy import Hierarchy
+    from sfumato.table.hierarchy_proposal import Proposal
+    from sfumato.table.microdata import Microdata
 
 MOST_ROWS = 10_000  # values of a number that a file of rows may list
 
@@ -69,7 +69,7 @@ def hierarchy(
 
     Example: `sfumato hierarchy survey.csv age --bands 5 10 20`
     """
-    from sfumato.data.files import read
+    from sfumato.table.files import read
 
     asked = {
         "bands": bands,
@@ -99,7 +99,7 @@ def hierarchy(
 
 def _way(data: "Microdata", name: str, asked: list[str], values: tuple[str, ...]) -> "Proposal":
     """Return what was asked for, or else what suits the variable."""
-    from sfumato.data.hierarchy_proposal import Proposal, dated, propose
+    from sfumato.table.hierarchy_proposal import Proposal, dated, propose
 
     if name not in data.schema:
         raise ParameterError(data.schema.unknown(name))
@@ -165,8 +165,8 @@ def _written(data: "Microdata", name: str, made: "Hierarchy", target: Path, *, f
     """Write the hierarchy, of a number with a row for each value where the file holds rows, and return the file."""
     import numpy as np
 
-    from sfumato.data.hierarchy_file import ROWS, hierarchy_text
-    from sfumato.show.page import save
+    from sfumato.report.page import save
+    from sfumato.table.hierarchy_file import ROWS, hierarchy_text
 
     if not made.rows and target.suffix.lower() in ROWS:
         values = _distinct(data.columns[name])

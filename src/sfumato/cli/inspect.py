@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from sfumato.auditing.proposals import Dependencies
     from sfumato.compare.exposure import Exposure, ScenarioExposure
-    from sfumato.data.describe import Finding
-    from sfumato.data.microdata import Microdata
-    from sfumato.data.roles import ProposedRole
-    from sfumato.restoration.proposals import Dependencies
+    from sfumato.table.describe import Finding
+    from sfumato.table.microdata import Microdata
+    from sfumato.table.roles import ProposedRole
 
 T = TypeVar("T")
 DEFAULT = Path("schema.toml")
@@ -66,10 +66,10 @@ def inspect(
 
     Example: `sfumato inspect census.csv --out census.toml`
     """
-    from sfumato.data.roles import with_proposed_roles
-    from sfumato.data.schema_file import schema_text
+    from sfumato.auditing.proposals import proposals
     from sfumato.project.in_parts import engine_for, read_table
-    from sfumato.restoration.proposals import proposals
+    from sfumato.table.roles import with_proposed_roles
+    from sfumato.table.schema_file import schema_text
 
     with engine_for(file):
         data, whole = read_table(file, schema, tell=say, encoding=encoding, delimiter=delimiter, decimal=decimal)
@@ -123,7 +123,7 @@ def _unless_failed(what: str, look: "Callable[[], T]", failed: list[str]) -> "T 
 
 def _hierarchies(data: "Microdata", file: Path, schema: Path | None) -> dict[str, str]:
     """Return the command that writes a hierarchy of each key that has none and may need one."""
-    from sfumato.data.hierarchy_proposal import propose
+    from sfumato.table.hierarchy_proposal import propose
 
     keys = dict.fromkeys(key for intruder in data.schema.intruders() for key in intruder.keys)
     found = {name: propose(data, name) for name in keys if data.schema[name].hierarchy is None}
@@ -163,7 +163,7 @@ def _exposed(data: "Microdata") -> "Exposure":
 
 def _write(text: str, out: Path | None, schema: Path | None, *, force: bool) -> Path | None:
     """Write the schema, but never over one that says something else, unless told so."""
-    from sfumato.show.page import save
+    from sfumato.report.page import save
 
     target = out or DEFAULT
     if out is None and schema is not None:
@@ -182,7 +182,7 @@ def _print(file: Path, records: int, findings: "Sequence[Finding]", sample_of: i
     from rich.table import Table
     from rich.text import Text
 
-    from sfumato.show.wording import count
+    from sfumato.report.wording import count
 
     out = console()
     held = count(records, "record")
@@ -292,7 +292,7 @@ def _plain(value: object) -> object:
 
 def _print_dependencies(linked: "Dependencies") -> None:
     """Print which variables others determine, with the line to write into the schema; nothing where there is none."""
-    from sfumato.data.toml_text import key
+    from sfumato.table.toml_text import key
 
     out = console()
     if linked.found or linked.apart or linked.notes:
@@ -322,7 +322,7 @@ def _print_exposure(found: "Exposure") -> None:
 
 def _print_scenario(out: "Console", seen: "ScenarioExposure", records: int) -> None:
     from sfumato.compare.exposure import coarsen_first
-    from sfumato.show.wording import count, percentage
+    from sfumato.report.wording import count, percentage
 
     _line(out, f"\n{seen.name}: knows {', '.join(seen.keys)}; k = {seen.k}", "  ", style="bold")
     if seen.left_out:

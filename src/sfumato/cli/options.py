@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.data.sample_size import FEWEST
 from sfumato.display import visible
 from sfumato.project.options import DEFAULTS, HELP, SweepOptions
 from sfumato.project.reading import read_bounds
+from sfumato.table.sample_size import FEWEST
 
 if TYPE_CHECKING:
     from rich.console import Console

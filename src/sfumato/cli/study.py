@@ -47,8 +47,8 @@ def study(
     """
     from sfumato import studies
     from sfumato.project.folder import make_folder
-    from sfumato.show.study_page import write_study
-    from sfumato.show.vega import altair
+    from sfumato.report.study_page import write_study
+    from sfumato.report.vega import altair
 
     altair()  # a study may take hours: what its page needs is asked for first
     if name not in studies.names():

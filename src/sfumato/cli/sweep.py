@@ -22,8 +22,8 @@ from sfumato.project.options import DEFAULTS, unheard
 
 if TYPE_CHECKING:
     from sfumato.project.plan import Plan
-    from sfumato.show.side_by_side import SideBySide
-    from sfumato.show.summary import Summary
+    from sfumato.report.side_by_side import SideBySide
+    from sfumato.report.summary import Summary
 
 REASONS = 2  # for figures that are missing; the report has them all
 LISTED = 15  # rows of each table of candidates side by side
@@ -82,7 +82,7 @@ def sweep(
 def finish(summary: "Summary", plan: "Plan", *, json: bool) -> None:
     """Print what was found, and leave with the exit code that says how it went."""
     from sfumato.outcome import Status
-    from sfumato.show.summary import to_json
+    from sfumato.report.summary import to_json
 
     if json:
         typer.echo(to_json(summary))
@@ -108,7 +108,7 @@ def _print_outcome(summary: "Summary", plan: "Plan") -> None:
     from rich.text import Text
 
     from sfumato.project.release import protected_path, release_folder
-    from sfumato.show.terminal import LINES, ROWS, candidates_table, deciding_table, rest, signs, verdict_text
+    from sfumato.report.terminal import LINES, ROWS, candidates_table, deciding_table, rest, signs, verdict_text
 
     out = console()
     files = [f"internal report  {plan.out / 'report.html'}"]
@@ -155,7 +155,7 @@ def look(
     Example: `sfumato look sweep --candidate "MDAV(k=3)" --candidate "MDAV(k=5)"`
     """
     from sfumato.project.closely import look as looked
-    from sfumato.show.side_by_side import to_json
+    from sfumato.report.side_by_side import to_json
 
     found = looked(folder, candidate, schema=schema, tell=say, bars=True)
     if json:
@@ -167,7 +167,7 @@ def look(
 def _print_side_by_side(found: "SideBySide") -> None:
     from rich.text import Text
 
-    from sfumato.show.terminal import figures_table, pairs_table, uses_table
+    from sfumato.report.terminal import figures_table, pairs_table, uses_table
 
     out = console()
     if found.basis:
@@ -227,11 +227,11 @@ def demo(
     """
     from dataclasses import replace
 
-    from sfumato.data.files import write
-    from sfumato.data.samples import household_survey
-    from sfumato.data.schema import Scenario
-    from sfumato.data.schema_file import write_schema
     from sfumato.project.folder import make_folder, remembered_seed
+    from sfumato.table.files import write
+    from sfumato.table.samples import household_survey
+    from sfumato.table.schema import Scenario
+    from sfumato.table.schema_file import write_schema
 
     make_folder(out)
     survey, schema = out / "survey.csv", out / "schema.toml"

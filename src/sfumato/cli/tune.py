@@ -22,16 +22,16 @@ from sfumato.cli.options import (
     print_json,
     say,
 )
-from sfumato.data.sample_size import SAMPLED
 from sfumato.errors import FileError, ParameterError
 from sfumato.project.options import settled_seed, workers_or_default
 from sfumato.project.reading import read_bounds, read_measures, refuse_unknown
+from sfumato.table.sample_size import SAMPLED
 
 if TYPE_CHECKING:
     from sfumato.compare.tune import JointTuning, Range, Tuning
     from sfumato.core import Method
-    from sfumato.data.microdata import Microdata
-    from sfumato.data.parts import TableInParts
+    from sfumato.table.microdata import Microdata
+    from sfumato.table.parts import TableInParts
 
 
 def tune(
@@ -95,10 +95,10 @@ def tune(
 
     Example: `sfumato tune census.csv --method RankSwapping --at-most "DistanceLinkage=5%" --out protected.csv`
     """
-    from sfumato.data.parts import is_in_parts
     from sfumato.project.folder import refuse_file_of_parts
     from sfumato.project.in_parts import engine_for, read_table
     from sfumato.project.progress import PartsWatch
+    from sfumato.table.parts import is_in_parts
 
     if out is not None and out.exists() and not force:
         raise FileError(f"{out} exists; overwrite it with --force or choose another name with --out")
@@ -211,7 +211,7 @@ def _write(
     """
     from sfumato.compare.examine.facts import caution_facts
     from sfumato.project.tables import write_protected, write_protected_parts
-    from sfumato.show.cautions import cautions
+    from sfumato.report.cautions import cautions
 
     figures = {key: values[0] for key, values in found.row.values.items()}  # of this table, not of all draws
     name = repr(found.method)

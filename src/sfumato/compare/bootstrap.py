@@ -33,12 +33,12 @@ from sfumato.about import MeasureAbout
 from sfumato.arguments import require
 from sfumato.compare.figures import written
 from sfumato.core import Measure, Seed, speaking
-from sfumato.data.microdata import Microdata
 from sfumato.display import Preformatted
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.parameters import random_generator
+from sfumato.table.microdata import Microdata
 
 Floats = NDArray[np.float64]
 Way = Literal["contributions", "pairs", "tables"]

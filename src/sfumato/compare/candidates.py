@@ -23,9 +23,6 @@ from sfumato.compare.coarsening import KeySet, Ladders, Stage, found_among, judg
 from sfumato.compare.figures import listed
 from sfumato.compare.naming import clause, clauses, sentence
 from sfumato.core import Measure, Method
-from sfumato.data.households import household_level
-from sfumato.data.keys import key_codes
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import frequencies
 from sfumato.kernels.groups import classes
@@ -47,6 +44,9 @@ from sfumato.methods import (
 from sfumato.pair import Half
 from sfumato.pair.keys import countable
 from sfumato.risk.exposed_amounts import RECORDS_PER_EXTREME, ExposedAmounts
+from sfumato.table.households import household_level
+from sfumato.table.keys import key_codes
+from sfumato.table.microdata import Microdata
 
 Measures = Collection[Measure]
 SPARED = frozenset(("sex", "gender", "age"))  # rarely suppressed: nearly every table is by sex and age

@@ -18,7 +18,7 @@ from sfumato.outcome import Reason
 if TYPE_CHECKING:
     from sfumato.compare.results import Results, Which
     from sfumato.compare.rows import Row
-    from sfumato.data.microdata import Microdata
+    from sfumato.table.microdata import Microdata
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Choice(Preformatted):
 
         It is the first draw, of the seed of the experiment. What a release needs besides (ids left out, records in
         random order, weights raked anew, the audit) is not done here: `sfumato sweep` and `sfumato protect` do it, in
-        Python ``sfumato.restoration.repairs.prepare``. A candidate protected elsewhere comes back as it was given.
+        Python ``sfumato.auditing.repairs.prepare``. A candidate protected elsewhere comes back as it was given.
         """
         if self.chosen is None:
             raise NotApplicable(f"nothing was chosen, so there is no table. {self.sentence}")

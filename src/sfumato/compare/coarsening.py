@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 
 from sfumato.compare.naming import clauses
 from sfumato.core import Measure, Method
-from sfumato.data.bands import is_whole
-from sfumato.data.date_bands import Span
-from sfumato.data.dates import spelled
-from sfumato.data.households import household_level, once_per_household, units
-from sfumato.data.microdata import Microdata
-from sfumato.data.reassembly import number_published, sizes
-from sfumato.data.schema import ALL_KEYS, Scenario, Schema
 from sfumato.kernels.groups import classes
 from sfumato.methods import GlobalRecoding, VariableRemoval, WeightMasking
 from sfumato.risk import KAnonymity
 from sfumato.risk.household_attack import Members
+from sfumato.table.bands import is_whole
+from sfumato.table.date_bands import Span
+from sfumato.table.dates import spelled
+from sfumato.table.households import household_level, once_per_household, units
+from sfumato.table.microdata import Microdata
+from sfumato.table.reassembly import number_published, sizes
+from sfumato.table.schema import ALL_KEYS, Scenario, Schema
 from sfumato.utility.global_utility.coarsening import kept
 
 Codes = NDArray[np.integer]

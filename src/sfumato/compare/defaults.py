@@ -11,8 +11,6 @@ import numpy as np
 from sfumato.about import Purpose
 from sfumato.arguments import require, require_number
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
-from sfumato.data.reassembly import lived_with
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import matching_sums
 from sfumato.kernels.groups import classes, first_records
@@ -31,6 +29,8 @@ from sfumato.risk import (
     Reidentification,
     RepU,
 )
+from sfumato.table.microdata import Microdata
+from sfumato.table.reassembly import lived_with
 from sfumato.utility import GlobalDataUtility, InformationLoss, Suppressed
 
 

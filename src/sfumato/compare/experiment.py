@@ -21,13 +21,13 @@ from sfumato.compare.seeds import LARGEST_SEED, drawn_seed
 from sfumato.compare.store import MAX_BYTES_IN_MEMORY, Archive, Cell, Key, Scope, Store, settled_seed
 from sfumato.compare.work import Task, outcomes, versions
 from sfumato.core import Measure, Method
-from sfumato.data.formats import a_path
-from sfumato.data.microdata import Microdata
-from sfumato.data.parts import TableInParts
-from sfumato.data.sample_size import SAMPLED, check_sample
 from sfumato.errors import DataError, ParameterError, SfumatoError
 from sfumato.measurement import Measurement
 from sfumato.pair.sampled import sampled
+from sfumato.table.formats import a_path
+from sfumato.table.microdata import Microdata
+from sfumato.table.parts import TableInParts
+from sfumato.table.sample_size import SAMPLED, check_sample
 
 Source = Method | Microdata | TableInParts | SfumatoError
 UNPROTECTED = "original, unprotected"

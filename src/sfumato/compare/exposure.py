@@ -7,9 +7,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.behaviour import Behaviour, behaviours
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Scenario, Variable
 from sfumato.kernels.groups import class_sums
 from sfumato.kernels.uniques import minimal_uniques
 from sfumato.pair import Half, Pair
@@ -19,6 +16,9 @@ from sfumato.risk.individual import household_chances
 from sfumato.risk.k_anonymity import LEVELS
 from sfumato.risk.population import matches_of, population_weights
 from sfumato.risk.suda import MinimalUniques, score_of
+from sfumato.table.behaviour import Behaviour, behaviours
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Scenario, Variable
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

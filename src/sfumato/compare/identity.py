@@ -21,11 +21,11 @@ from typing import Any
 
 import sfumato
 from sfumato.core import Measure, Method
-from sfumato.data.microdata import Microdata
-from sfumato.data.parts import TableInParts
 from sfumato.errors import SfumatoError
+from sfumato.table.microdata import Microdata
+from sfumato.table.parts import TableInParts
 
-ASIDE = ("sfumato.catalogue.", "sfumato.cli.", "sfumato.show.", "sfumato.studies.")
+ASIDE = ("sfumato.catalogue.", "sfumato.cli.", "sfumato.report.", "sfumato.studies.")
 DRAWS = "sfumato.compare.seeds"  # every figure depends on how draws are made
 MADE = ("__init__", "__eq__", "__hash__", "__setattr__", "__delattr__", "__replace__")  # by dataclass, from the fields
 _FOLDER = str(Path(sfumato.__file__).parent)

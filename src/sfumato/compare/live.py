@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from sfumato.compare.exposure import Counts, KnownKeys, Population, chances, count, without_each
 from sfumato.compare.recodings import NOTHING, Recodings
-from sfumato.data.describe import Thumbnail, thumbnail
-from sfumato.data.keys import refuse_continuous
-from sfumato.data.linked import followed
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Scenario, Variable
 from sfumato.errors import NotApplicable
 from sfumato.pair import Half, Pair
 from sfumato.pair.half import ByteBoundedCache
 from sfumato.pair.statistics import KeyClasses
+from sfumato.table.describe import Thumbnail, thumbnail
+from sfumato.table.keys import refuse_continuous
+from sfumato.table.linked import followed
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Scenario, Variable
 from sfumato.utility import NonUniformEntropy
 
 Codes = NDArray[np.int32]

@@ -14,9 +14,6 @@ from typing import Any
 from sfumato.compare.figures import listed, written
 from sfumato.composition import Chain, Within
 from sfumato.core import Method
-from sfumato.data.date_bands import Span, labels
-from sfumato.data.dates import day_of
-from sfumato.data.schema import Schema
 from sfumato.methods import (
     JPEG,
     MDAV,
@@ -47,6 +44,9 @@ from sfumato.methods import (
     VariableRemoval,
     WeightMasking,
 )
+from sfumato.table.date_bands import Span, labels
+from sfumato.table.dates import day_of
+from sfumato.table.schema import Schema
 
 MAX_NAMED_VARIABLES = 3  # variables that a clause names
 KINDS = {  # what is masked if no variable is named

@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from sfumato.data.atomic import reason
 from sfumato.errors import FileError
+from sfumato.table.atomic import reason
 
 T = TypeVar("T")
 ODD = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # the numbers that JSON lacks, by their text

@@ -6,12 +6,12 @@ from functools import reduce
 from typing import Any, Literal
 
 from sfumato.core import Method
-from sfumato.data.dates import written_out
-from sfumato.data.merging import listed
-from sfumato.data.schema import Variable
 from sfumato.errors import ParameterError
 from sfumato.methods import GlobalRecoding, TopBottomCoding
 from sfumato.parameters import frozen
+from sfumato.table.dates import written_out
+from sfumato.table.merging import listed
+from sfumato.table.schema import Variable
 
 Ends = Literal["both", "top", "bottom"]
 Value = str | int | float | bool  # a category, a limit or a cut point, as JSON has them; dates are text

@@ -16,15 +16,15 @@ from sfumato.compare.seeds import generator
 from sfumato.compare.store import Archive, Key
 from sfumato.compare.work import protected_parts
 from sfumato.core import Measure, Method, Seed
-from sfumato.data.frames import FrameKind, Origin, from_arrow
-from sfumato.data.microdata import Microdata
-from sfumato.data.parts import TableInParts
 from sfumato.display import html_table
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.pair.sample import SIZE
 from sfumato.pair.sampled import sampled
+from sfumato.table.frames import FrameKind, Origin, from_arrow
+from sfumato.table.microdata import Microdata
+from sfumato.table.parts import TableInParts
 
 if TYPE_CHECKING:
     from sfumato.compare.bootstrap import Bootstrap

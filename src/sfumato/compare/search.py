@@ -29,9 +29,9 @@ from sfumato.compare.rows import Row, students_t
 from sfumato.compare.score import Recipe
 from sfumato.compare.store import Cell, Key
 from sfumato.core import Measure, Method
-from sfumato.data.microdata import Microdata
-from sfumato.data.parts import TableInParts
 from sfumato.errors import NotApplicable, ParameterError
+from sfumato.table.microdata import Microdata
+from sfumato.table.parts import TableInParts
 
 Floats = NDArray[np.float64]
 FINENESS = 200  # steps a range is parted into, at least, where no tolerance is given

@@ -23,10 +23,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from sfumato.about import MeasureAbout
-from sfumato.data.formats import a_path
 from sfumato.errors import FileError, ParameterError
 from sfumato.measurement import Measurement, Table
 from sfumato.outcome import Reason, Status
+from sfumato.table.formats import a_path
 
 FORMAT = 2
 APPLICATION = 0x53464D54  # "SFMT", so that another program's database is not mistaken for a store

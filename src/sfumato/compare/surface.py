@@ -26,8 +26,8 @@ from sfumato.compare.rows import Row
 from sfumato.compare.score import Recipe
 from sfumato.compare.store import Cell, Key
 from sfumato.core import Measure, Method
-from sfumato.data.microdata import Microdata
-from sfumato.data.parts import TableInParts
+from sfumato.table.microdata import Microdata
+from sfumato.table.parts import TableInParts
 
 Floats = NDArray[np.float64]
 Point = tuple[int, ...]  # the place of each parameter's value among those it may take

@@ -27,10 +27,10 @@ from sfumato.compare.store import settled_seed
 from sfumato.compare.surface import JointSearch, Point, Surface
 from sfumato.composition import Chain, Within
 from sfumato.core import Measure, Method
-from sfumato.data.microdata import Microdata
-from sfumato.data.parts import TableInParts
 from sfumato.display import Preformatted
 from sfumato.errors import NotApplicable, ParameterError
+from sfumato.table.microdata import Microdata
+from sfumato.table.parts import TableInParts
 
 MAX_TABLES = 100_000  # tables that are masked, draws, or processes
 Range = tuple[float, float] | None  # None: from the least to the greatest value of the method's own grid

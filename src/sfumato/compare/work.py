@@ -21,14 +21,14 @@ from sfumato.compare.progress import Watch
 from sfumato.compare.seeds import generator
 from sfumato.compare.store import Cell, Key, Scope, Store, kept
 from sfumato.core import Measure, Method, speaking
-from sfumato.data.capacity import require_for_workers
-from sfumato.data.microdata import Microdata
-from sfumato.data.parts import TableInParts
 from sfumato.engine import current
 from sfumato.errors import EngineError, FileError, ParameterError, SfumatoError
 from sfumato.outcome import Reason, Status
 from sfumato.pair import Half, Pair
 from sfumato.pair.masking import masked_parts
+from sfumato.table.capacity import require_for_workers
+from sfumato.table.microdata import Microdata
+from sfumato.table.parts import TableInParts
 
 OPEN_FILES = Path(f"/proc/{os.getpid()}/fd")  # through which another process reaches a file that has no name
 ALIGNED = 64  # bytes: where a column may begin, as processors like it

@@ -15,11 +15,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from sfumato.data.atomic import mark, remove_leftovers
-from sfumato.data.capacity import free
 from sfumato.engine.processes import LocalProcesses, cores
 from sfumato.engine.summaries import Summaries, key_of, packages_of
 from sfumato.errors import EngineError, ParameterError
+from sfumato.table.atomic import mark, remove_leftovers
+from sfumato.table.capacity import free
 
 AHEAD = 3  # parts that each process may be ahead of the one that is handed on next
 UNKNOWN = 16  # workers, where an executor does not tell

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, Seed, speaking
-from sfumato.data.households import household_level, once_per_household
-from sfumato.data.microdata import Microdata
-from sfumato.data.resolution import resolution, rounded
-from sfumato.data.schema import Kind, Variable, is_quantitative
-from sfumato.data.treatment import PERTURBED
 from sfumato.errors import NotApplicable
 from sfumato.kernels.trees import Criterion, grow
 from sfumato.registry import catalogued
+from sfumato.table.households import household_level, once_per_household
+from sfumato.table.microdata import Microdata
+from sfumato.table.resolution import resolution, rounded
+from sfumato.table.schema import Kind, Variable, is_quantitative
+from sfumato.table.treatment import PERTURBED
 
 # Trees for synthesis: variables as trees see them, fitting, the leaf a record falls into, and donors from it
 

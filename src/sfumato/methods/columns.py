@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core import Method
-from sfumato.data.draws import Draws
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Schema
-from sfumato.data.treatment import PERTURBED, Treatment
 from sfumato.errors import NotApplicable
 from sfumato.pair import Half, Masking
 from sfumato.pair.numbers_on_disk import InFile, NumbersOnDisk, in_file
 from sfumato.pair.sorting import Runs, SortedColumn, at_a_time, sorted_column
+from sfumato.table.draws import Draws
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Schema
+from sfumato.table.treatment import PERTURBED, Treatment
 
 # Variables of a table in parts that are masked whole, one after the other, and read by the parts from files
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.registry import catalogued
+from sfumato.table.microdata import Microdata
 
 STRIP = 65_496  # the JPEG library allows 65,500 rows; a multiple of its blocks, so that strips change nothing inside
 

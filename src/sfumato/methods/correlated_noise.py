@@ -9,10 +9,6 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
-from sfumato.data.draws import Draws
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Schema
-from sfumato.data.treatment import PERTURBED
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import mean_and_spread
 from sfumato.methods.microaggregation import ProjectionMicroaggregation
@@ -20,6 +16,10 @@ from sfumato.pair import Half, Masking
 from sfumato.pair.masking import rounded
 from sfumato.pair.statistics import CrossProducts, merged
 from sfumato.registry import catalogued
+from sfumato.table.draws import Draws
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Schema
+from sfumato.table.treatment import PERTURBED
 
 # Noise with the correlations of a table in parts: covariances of the whole table, draws numbered by record
 

@@ -6,11 +6,11 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
-from sfumato.data.dates import YEARS, moved, spelled
-from sfumato.data.households import counted, units
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.registry import catalogued
+from sfumato.table.dates import YEARS, moved, spelled
+from sfumato.table.households import counted, units
+from sfumato.table.microdata import Microdata
 
 # units with the same day, of all that have one, and how many these must be for a share to tell
 MIN_SHARE_OF_DAY, MIN_UNITS = 0.2, 10

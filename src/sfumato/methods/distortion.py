@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from sfumato.about import MethodAbout
-from sfumato.data.treatment import BY_RANK, Treatment
 from sfumato.errors import NotApplicable
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats, in_rank_order_of
 from sfumato.registry import catalogued
+from sfumato.table.treatment import BY_RANK, Treatment
 
 ANY_VALUES = ("norm", "logistic", "gumbel_r", "gumbel_l", "uniform")
 POSITIVE_VALUES = ("expon", "gamma", "lognorm", "weibull_min")

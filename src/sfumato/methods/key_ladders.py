@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.core import Measure
-from sfumato.data.hierarchy import Hierarchy
-from sfumato.data.hierarchy_levels import TOP
-from sfumato.data.hierarchy_proposal import propose
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable, SchemaError
 from sfumato.kernels.lattice import AssessedNode, ClassSize, Discernibility, Levels, Loss, Rows, ValueLoss
+from sfumato.table.hierarchy import Hierarchy
+from sfumato.table.hierarchy_levels import TOP
+from sfumato.table.hierarchy_proposal import propose
+from sfumato.table.microdata import Microdata
 
 # The keys of a table with the levels of each: what a search over levels works on
 

@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
-from sfumato.data.households import units
-from sfumato.data.microdata import Microdata
-from sfumato.data.present import made_missing, only_present
-from sfumato.data.schema import Variable
-from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
 from sfumato.kernels.lattice import AlikeRequirement, Assessor, Levels, Rows, Search, ValueLoss
 from sfumato.methods.key_ladders import Ladder, checked_hierarchies, ladders, named_loss, told_made
 from sfumato.methods.selection import refuse_special
 from sfumato.methods.suppression_sets import sets_asked
 from sfumato.registry import catalogued
+from sfumato.table.households import units
+from sfumato.table.microdata import Microdata
+from sfumato.table.present import made_missing, only_present
+from sfumato.table.schema import Variable
+from sfumato.table.treatment import Treatment
 
 NODES = 50_000  # choices of levels that all rounds may look at
 Flags = NDArray[np.bool_]

@@ -14,14 +14,6 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
-from sfumato.data.atomic import reason
-from sfumato.data.draws import Draws
-from sfumato.data.households import counted, household_level, units
-from sfumato.data.keys import key_codes
-from sfumato.data.microdata import Microdata
-from sfumato.data.present import only_present
-from sfumato.data.schema import Schema, Variable
-from sfumato.data.treatment import Treatment
 from sfumato.errors import FileError, NotApplicable
 from sfumato.kernels.groups import classes
 from sfumato.kernels.suppression import (
@@ -45,6 +37,14 @@ from sfumato.pair.half import Coder
 from sfumato.pair.keys import refuse_continuous_keys
 from sfumato.pair.masking import rounded
 from sfumato.registry import catalogued
+from sfumato.table.atomic import reason
+from sfumato.table.draws import Draws
+from sfumato.table.households import counted, household_level, units
+from sfumato.table.keys import key_codes
+from sfumato.table.microdata import Microdata
+from sfumato.table.present import only_present
+from sfumato.table.schema import Schema, Variable
+from sfumato.table.treatment import Treatment
 
 # Key values of a table in parts made missing: what goes is decided once, on the key classes of the whole table.
 #

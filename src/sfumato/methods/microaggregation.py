@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
-from sfumato.data.microdata import Microdata
-from sfumato.data.treatment import BY_RANK, Treatment
 from sfumato.errors import NotApplicable
 from sfumato.kernels.microaggregation import maximum_distance_groups, mdav_groups
 from sfumato.kernels.spread import mean_and_spread, standardised
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats, Ranked
 from sfumato.registry import catalogued
+from sfumato.table.microdata import Microdata
+from sfumato.table.treatment import BY_RANK, Treatment
 
 Labels = NDArray[np.intp]
 

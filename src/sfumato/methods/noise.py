@@ -8,16 +8,16 @@ import numpy as np
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import chosen
-from sfumato.data.draws import Draws
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Schema
-from sfumato.data.treatment import PERTURBED
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import mean_and_spread
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
 from sfumato.pair import Half, Masking
 from sfumato.pair.masking import rounded
 from sfumato.registry import catalogued
+from sfumato.table.draws import Draws
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Schema
+from sfumato.table.treatment import PERTURBED
 
 
 @dataclass(frozen=True)

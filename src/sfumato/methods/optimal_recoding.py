@@ -10,8 +10,6 @@ import numpy as np
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Measure, Method
-from sfumato.data.microdata import Microdata
-from sfumato.data.present import made_missing
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.kernels.lattice import (
     AlikeRequirement,
@@ -41,6 +39,8 @@ from sfumato.methods.selection import refuse_small_weights, refuse_special
 from sfumato.methods.suppression_sets import KeysAlike, Sets, checked_sets, places, sets_asked
 from sfumato.pair import Half
 from sfumato.registry import catalogued
+from sfumato.table.microdata import Microdata
+from sfumato.table.present import made_missing
 
 # What a search over the levels of the keys found: the best node, those beside it, all that were looked at
 

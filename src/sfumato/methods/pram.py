@@ -12,13 +12,6 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen, speaking
-from sfumato.data.draws import Draws
-from sfumato.data.households import household_level, once_per_household
-from sfumato.data.keys import Strata, strata
-from sfumato.data.merging import listed, places
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Category, Schema, Variable, a_kind
-from sfumato.data.treatment import PERTURBED
 from sfumato.errors import NotApplicable
 from sfumato.methods.selection import checked, keys_or_all, refuse_special
 from sfumato.pair import Half, Masking
@@ -26,6 +19,13 @@ from sfumato.pair.masking import rounded
 from sfumato.pair.statistics import Sums
 from sfumato.pair.strata import StrataInParts, strata_in_parts
 from sfumato.registry import catalogued
+from sfumato.table.draws import Draws
+from sfumato.table.households import household_level, once_per_household
+from sfumato.table.keys import Strata, strata
+from sfumato.table.merging import listed, places
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Category, Schema, Variable, a_kind
+from sfumato.table.treatment import PERTURBED
 
 # Transition matrices of post-randomisation: with which probability a category is published as which
 

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.data.treatment import BY_RANK, Treatment
 from sfumato.errors import NotApplicable
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats, Integers, Labels, Ranked
 from sfumato.methods.microaggregation import group_means
 from sfumato.registry import catalogued
+from sfumato.table.treatment import BY_RANK, Treatment
 
 SOURCE = "Kyu-Seong Kim, Measures of Data Utility for Complex Survey Data, section 3"
 

@@ -13,15 +13,6 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
-from sfumato.data import bands, date_bands
-from sfumato.data.date_bands import EXAMPLES, Span
-from sfumato.data.dates import day_of, spelled, written_out
-from sfumato.data.draws import Draws
-from sfumato.data.hierarchy import OTHER, Hierarchy, range_names, rarest
-from sfumato.data.merging import classed, listed, merged, places
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Category, Kind, Schema, Variable, a_kind
-from sfumato.data.treatment import OPEN
 from sfumato.errors import NotApplicable
 from sfumato.methods.key_ladders import checked_hierarchies
 from sfumato.methods.selection import checked, keys_or_all, refuse_special
@@ -30,6 +21,15 @@ from sfumato.pair.masking import category_weights
 from sfumato.pair.sorting import Ordered
 from sfumato.pair.statistics import Values
 from sfumato.registry import catalogued, parameter_class
+from sfumato.table import bands, date_bands
+from sfumato.table.date_bands import EXAMPLES, Span
+from sfumato.table.dates import day_of, spelled, written_out
+from sfumato.table.draws import Draws
+from sfumato.table.hierarchy import OTHER, Hierarchy, range_names, rarest
+from sfumato.table.merging import classed, listed, merged, places
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Category, Kind, Schema, Variable, a_kind
+from sfumato.table.treatment import OPEN
 
 # Stated classes of a number or a date: what may be said, checked before any table is seen
 

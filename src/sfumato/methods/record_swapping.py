@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
-from sfumato.data.households import units
-from sfumato.data.keys import key_codes, key_names
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import frequencies
 from sfumato.kernels.groups import classes, first_records
 from sfumato.kernels.record_swapping import NO_PARTNER, SWAPPED, swap_pairs
 from sfumato.registry import catalogued
+from sfumato.table.households import units
+from sfumato.table.keys import key_codes, key_names
+from sfumato.table.microdata import Microdata
 
 Integers = NDArray[np.int64]
 

@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from sfumato.about import MethodAbout
 from sfumato.core import Method
-from sfumato.data.draws import Draws
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Schema
 from sfumato.errors import NotApplicable
 from sfumato.methods.selection import checked
 from sfumato.pair import Half, Masking
 from sfumato.registry import catalogued
+from sfumato.table.draws import Draws
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Schema
 
 
 @dataclass(frozen=True)

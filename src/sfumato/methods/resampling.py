@@ -6,9 +6,9 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.data.treatment import BY_RANK, Treatment
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats, Ranked, in_rank_order_of, in_stretches
 from sfumato.registry import catalogued
+from sfumato.table.treatment import BY_RANK, Treatment
 
 
 @catalogued(

@@ -11,11 +11,6 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
-from sfumato.data.bands import is_whole, round_below, shown
-from sfumato.data.draws import Draws
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Schema, a_kind
-from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import mean_and_spread
 from sfumato.methods.selection import checked
@@ -23,6 +18,11 @@ from sfumato.pair import Half, Masking
 from sfumato.pair.masking import rounded as rounded_off
 from sfumato.pair.statistics import Sums
 from sfumato.registry import catalogued
+from sfumato.table.bands import is_whole, round_below, shown
+from sfumato.table.draws import Draws
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Schema, a_kind
+from sfumato.table.treatment import Treatment
 
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-9  # closer than this to a multiple, in bases, is that multiple: 0.3 is three times 0.1

@@ -10,14 +10,6 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
-from sfumato.data.draws import Draws
-from sfumato.data.households import counted, units
-from sfumato.data.keys import Strata, strata
-from sfumato.data.microdata import Microdata
-from sfumato.data.on_demand import SelectedRecords
-from sfumato.data.parts import TableInParts
-from sfumato.data.present import only_present
-from sfumato.data.schema import Schema, Variable
 from sfumato.errors import NotApplicable
 from sfumato.methods.selection import refuse_small_weights
 from sfumato.pair import Half, Masking
@@ -25,6 +17,14 @@ from sfumato.pair.masking import MaskedColumns
 from sfumato.pair.statistics import Sums
 from sfumato.pair.strata import StrataInParts, strata_in_parts
 from sfumato.registry import catalogued
+from sfumato.table.draws import Draws
+from sfumato.table.households import counted, units
+from sfumato.table.keys import Strata, strata
+from sfumato.table.microdata import Microdata
+from sfumato.table.on_demand import SelectedRecords
+from sfumato.table.parts import TableInParts
+from sfumato.table.present import only_present
+from sfumato.table.schema import Schema, Variable
 
 # A sample of a table in parts: of each stratum the records with the smallest draws, however the table is cut.
 #

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Kind
 from sfumato.errors import NotApplicable
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Kind
 
 
 def keys_or_all(data: Microdata, kinds: tuple[Kind, ...], apart: Iterable[str] = ()) -> tuple[str, ...]:

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
 from sfumato.methods.correlated_noise import normal_draws, root
 from sfumato.registry import catalogued
+from sfumato.table.microdata import Microdata
 
 # Normal scores, and the correlations they need for the rank correlations of a table, ties included
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import parameters
-from sfumato.data.keys import key_names
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Schema
 from sfumato.errors import NotApplicable
 from sfumato.pair import Half
 from sfumato.pair.keys import countable
+from sfumato.table.keys import key_names
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Schema
 
 Sets = Literal["scenarios"] | tuple[tuple[tuple[str, ...], int], ...]
 EXAMPLE = '(("region", "sex", "age"), 3), (("occupation", "education"), 5)'

@@ -6,11 +6,11 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.data.treatment import BY_RANK, Treatment
 from sfumato.errors import NotApplicable
 from sfumato.kernels.rank_swapping import partners_by_stretch, swap_partners
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats, Ranked
 from sfumato.registry import catalogued
+from sfumato.table.treatment import BY_RANK, Treatment
 
 
 @catalogued(

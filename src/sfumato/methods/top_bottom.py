@@ -12,13 +12,6 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
-from sfumato.data import dates
-from sfumato.data.bands import is_whole, shown
-from sfumato.data.draws import Draws
-from sfumato.data.merging import listed, merged, places
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Category, Schema, Variable
-from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
 from sfumato.methods.selection import checked
 from sfumato.pair import Half, Masking
@@ -26,6 +19,13 @@ from sfumato.pair.masking import category_weights
 from sfumato.pair.sorting import Ordered
 from sfumato.pair.statistics import Sums, Values
 from sfumato.registry import catalogued
+from sfumato.table import dates
+from sfumato.table.bands import is_whole, shown
+from sfumato.table.draws import Draws
+from sfumato.table.merging import listed, merged, places
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Category, Schema, Variable
+from sfumato.table.treatment import Treatment
 
 # Ends of variables coded in a table in parts: limits are those of the whole table
 

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
-from sfumato.data.households import counted, household_level, units
-from sfumato.data.microdata import Microdata
-from sfumato.data.treatment import PERTURBED
-from sfumato.data.weights import design_effect, moved_mean, moved_share, raked_weights
 from sfumato.errors import NotApplicable
 from sfumato.methods.selection import checked
 from sfumato.registry import catalogued
+from sfumato.table.households import counted, household_level, units
+from sfumato.table.microdata import Microdata
+from sfumato.table.treatment import PERTURBED
+from sfumato.table.weights import design_effect, moved_mean, moved_share, raked_weights
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -67,7 +67,7 @@ class WeightMasking(Method):
     ``LocalSuppression(3) + WeightMasking("margins")``.
 
     >>> import pyarrow as pa
-    >>> from sfumato.data.schema import Schema
+    >>> from sfumato.table.schema import Schema
     >>> table = pa.table({"sex": ["f", "f", "f", "m", "m", "m"], "weight": [10.0, 12.0, 14.0, 20.0, 21.0, 25.0]})
     >>> data = Microdata.from_frame(table, Schema(weight="weight"))
     >>> WeightMasking("classes", classes=2).protect(data).weights().tolist()

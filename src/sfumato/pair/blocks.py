@@ -17,14 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.atomic import reason
-from sfumato.data.draws import Draws
-from sfumato.data.joined import agreed, numbered
-from sfumato.data.keys import Strata
-from sfumato.data.microdata import Microdata
-from sfumato.data.on_demand import Column, OnDemand
-from sfumato.data.parts import TableInParts
-from sfumato.data.schema import Schema, Variable
 from sfumato.engine import current
 from sfumato.errors import FileError, NotApplicable
 from sfumato.pair.half import Half
@@ -32,6 +24,14 @@ from sfumato.pair.masking import Masking, rounded
 from sfumato.pair.numbers_on_disk import FileOfNumbers, InFile, in_file, read_numbers, write_numbers
 from sfumato.pair.sorting import Runs, by_record
 from sfumato.pair.statistics import Sums, Workspace
+from sfumato.table.atomic import reason
+from sfumato.table.draws import Draws
+from sfumato.table.joined import agreed, numbered
+from sfumato.table.keys import Strata
+from sfumato.table.microdata import Microdata
+from sfumato.table.on_demand import Column, OnDemand
+from sfumato.table.parts import TableInParts
+from sfumato.table.schema import Schema, Variable
 
 Integers = NDArray[np.int64]
 # masks one block, given its number and its records

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.atomic import reason
 from sfumato.errors import FileError
 from sfumato.pair.statistics import Gathering, KeyClasses, Workspace
+from sfumato.table.atomic import reason
 
 FILES = 64
 SHARE = 8  # of the memory, one part in so many is for the combinations

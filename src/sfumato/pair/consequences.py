@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.microdata import Microdata
-from sfumato.data.sums import Relation, relation
 from sfumato.pair.half import Half
 from sfumato.pair.sample import taken
+from sfumato.table.microdata import Microdata
+from sfumato.table.sums import Relation, relation
 
 Integers = NDArray[np.int64]
 

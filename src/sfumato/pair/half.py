@@ -13,15 +13,15 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data import dates
-from sfumato.data.atomic import reason
-from sfumato.data.households import units
-from sfumato.data.microdata import Microdata
-from sfumato.data.parts import TableInParts
-from sfumato.data.schema import Category, Schema, Variable
 from sfumato.engine import current
 from sfumato.errors import DataError, FileError, NotApplicable
 from sfumato.pair.statistics import Gathering, KeyClasses, Moments, Statistic, Values, Workspace, merged
+from sfumato.table import dates
+from sfumato.table.atomic import reason
+from sfumato.table.households import units
+from sfumato.table.microdata import Microdata
+from sfumato.table.parts import TableInParts
+from sfumato.table.schema import Category, Schema, Variable
 
 S = TypeVar("S", bound=Statistic)
 R = TypeVar("R")

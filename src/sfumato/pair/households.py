@@ -17,14 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.frames import Origin
-from sfumato.data.households import counted, differing, in_households, once_per_household, units
-from sfumato.data.microdata import Microdata
-from sfumato.data.on_demand import Column, OnDemand, SelectedRecords, digest_of, in_one
-from sfumato.data.parts import TableInParts
-from sfumato.data.present import only_present
-from sfumato.data.schema import Schema
-from sfumato.data.treatment import Treatment
 from sfumato.engine import current
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
@@ -32,6 +24,14 @@ from sfumato.kernels.stretches import code_counts
 from sfumato.pair.half import Half
 from sfumato.pair.sorting import Runs, numbers_of
 from sfumato.pair.statistics import Sums
+from sfumato.table.frames import Origin
+from sfumato.table.households import counted, differing, in_households, once_per_household, units
+from sfumato.table.microdata import Microdata
+from sfumato.table.on_demand import Column, OnDemand, SelectedRecords, digest_of, in_one
+from sfumato.table.parts import TableInParts
+from sfumato.table.present import only_present
+from sfumato.table.schema import Schema
+from sfumato.table.treatment import Treatment
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]

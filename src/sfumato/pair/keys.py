@@ -6,10 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.households import counted, household_level
-from sfumato.data.keys import key_names, refuse_continuous
-from sfumato.data.microdata import Microdata
-from sfumato.data.on_demand import OnDemand
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import agreeing_pairs
 from sfumato.kernels.groups import class_sums
@@ -17,6 +13,10 @@ from sfumato.pair.half import Half
 from sfumato.pair.households import shared_by_members
 from sfumato.pair.pair import Pair
 from sfumato.pair.statistics import Crosstab, KeyClasses, Sums
+from sfumato.table.households import counted, household_level
+from sfumato.table.keys import key_names, refuse_continuous
+from sfumato.table.microdata import Microdata
+from sfumato.table.on_demand import OnDemand
 
 Notes = tuple[str, ...]
 Floats = NDArray[np.float64]

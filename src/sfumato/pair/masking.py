@@ -19,21 +19,21 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.atomic import appearing, reason, replacing
-from sfumato.data.draws import Draws
-from sfumato.data.formats.parquet import write_parquet
-from sfumato.data.frames import Origin, to_arrow
-from sfumato.data.microdata import Microdata
-from sfumato.data.on_demand import Column, OnDemand, digest_of
-from sfumato.data.parts import TableInParts, scan
-from sfumato.data.resolution import FINER, Resolution, in_words, masked_quantities, published
-from sfumato.data.schema import Schema, Variable
-from sfumato.data.weights import refuse_weights
 from sfumato.engine import current
 from sfumato.errors import FileError, NotApplicable, ParameterError
 from sfumato.pair.half import Half
 from sfumato.pair.households import Households
 from sfumato.pair.statistics import Statistic, Sums
+from sfumato.table.atomic import appearing, reason, replacing
+from sfumato.table.draws import Draws
+from sfumato.table.formats.parquet import write_parquet
+from sfumato.table.frames import Origin, to_arrow
+from sfumato.table.microdata import Microdata
+from sfumato.table.on_demand import Column, OnDemand, digest_of
+from sfumato.table.parts import TableInParts, scan
+from sfumato.table.resolution import FINER, Resolution, in_words, masked_quantities, published
+from sfumato.table.schema import Schema, Variable
+from sfumato.table.weights import refuse_weights
 
 _KNOWN: "WeakKeyDictionary[TableInParts, dict[str, Resolution]]" = WeakKeyDictionary()  # resolutions of originals
 DIGITS = 12  # of what is learned: sums of parts differ in the last ones by how the table is cut

@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.atomic import reason
-from sfumato.data.microdata import Microdata
-from sfumato.data.on_demand import Column, OnDemand, digest_of
-from sfumato.data.parts import TableInParts
 from sfumato.engine import current
 from sfumato.errors import FileError, NotApplicable
 from sfumato.pair.half import Half
 from sfumato.pair.sorting import Runs, SortedColumn, by_record, numbers_of
 from sfumato.pair.statistics import Workspace
+from sfumato.table.atomic import reason
+from sfumato.table.microdata import Microdata
+from sfumato.table.on_demand import Column, OnDemand, digest_of
+from sfumato.table.parts import TableInParts
 
 Integers = NDArray[np.int64]
 # bytes that putting a column in order takes wherever that is done, or less if the engine may take less

@@ -12,8 +12,8 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sfumato.data.atomic import reason
 from sfumato.errors import FileError
+from sfumato.table.atomic import reason
 
 Array = NDArray[Any]
 

@@ -8,15 +8,15 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.microdata import Microdata
-from sfumato.data.on_demand import BorrowedColumn, OnDemand, placed
-from sfumato.data.parts import TableInParts, cut_alike
-from sfumato.data.recoding import Recoding, recoding
-from sfumato.data.schema import Kind, Special
 from sfumato.errors import NotApplicable
 from sfumato.pair.half import ByteBoundedCache, Half, computed
 from sfumato.pair.matching import in_order_of
 from sfumato.pair.statistics import Crosstab, Statistic
+from sfumato.table.microdata import Microdata
+from sfumato.table.on_demand import BorrowedColumn, OnDemand, placed
+from sfumato.table.parts import TableInParts, cut_alike
+from sfumato.table.recoding import Recoding, recoding
+from sfumato.table.schema import Kind, Special
 
 S = TypeVar("S", bound=Statistic)
 Order = NDArray[np.intp]

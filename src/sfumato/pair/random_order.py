@@ -17,19 +17,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.data import decimals
-from sfumato.data.atomic import appearing, reason, replacing
-from sfumato.data.draws import Draws
-from sfumato.data.formats.parquet import write_parquet
-from sfumato.data.frames import to_arrow
-from sfumato.data.microdata import Microdata
-from sfumato.data.on_demand import in_one
-from sfumato.data.parts import RECORDS, TableInParts
 from sfumato.engine import current
 from sfumato.errors import FileError
 from sfumato.pair.masking import Place
 from sfumato.pair.sorting import Runs
 from sfumato.pair.statistics import Workspace
+from sfumato.table import decimals
+from sfumato.table.atomic import appearing, reason, replacing
+from sfumato.table.draws import Draws
+from sfumato.table.formats.parquet import write_parquet
+from sfumato.table.frames import to_arrow
+from sfumato.table.microdata import Microdata
+from sfumato.table.on_demand import in_one
+from sfumato.table.parts import RECORDS, TableInParts
 
 Floats = NDArray[np.float64]
 CHUNK = 1 << 20  # records of which draws are made at a time

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.microdata import Microdata
-from sfumato.data.on_demand import digest_of
 from sfumato.engine import current
 from sfumato.pair.half import Half
+from sfumato.table.microdata import Microdata
+from sfumato.table.on_demand import digest_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

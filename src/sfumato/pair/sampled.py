@@ -10,12 +10,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.microdata import Microdata
-from sfumato.data.parts import TableInParts
-from sfumato.data.sample_size import SAMPLED
 from sfumato.pair.half import Half
 from sfumato.pair.sample import by_part
 from sfumato.pair.sample import taken as columns_taken
+from sfumato.table.microdata import Microdata
+from sfumato.table.parts import TableInParts
+from sfumato.table.sample_size import SAMPLED
 
 Rows = NDArray[np.intp]
 _DRAWN: "WeakKeyDictionary[TableInParts, dict[int, Microdata]]" = WeakKeyDictionary()

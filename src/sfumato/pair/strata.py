@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.dates import spelled
-from sfumato.data.keys import Strata, refuse_continuous
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes, first_records
 from sfumato.pair.half import Coding, Codings, Half
+from sfumato.table.dates import spelled
+from sfumato.table.keys import Strata, refuse_continuous
+from sfumato.table.microdata import Microdata
 
 Codes = NDArray[np.int32]
 Integers = NDArray[np.int64]

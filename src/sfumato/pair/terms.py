@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.microdata import Microdata
 from sfumato.pair.pair import Pair
+from sfumato.table.microdata import Microdata
 
 Floats = NDArray[np.float64]
 

@@ -14,8 +14,8 @@ from sfumato.project.reading import read_methods
 if TYPE_CHECKING:
     from sfumato.compare.candidates import Candidate
     from sfumato.core import Measure, Method
-    from sfumato.data.microdata import Microdata
-    from sfumato.data.parts import TableInParts
+    from sfumato.table.microdata import Microdata
+    from sfumato.table.parts import TableInParts
 
 # parameters of methods that name variables, and those that say something by variable
 NAMES = ("variables", "strata", "similar", "keys", "given", "confidential")

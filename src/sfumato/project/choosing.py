@@ -11,15 +11,15 @@ from sfumato.project.release import checked_release
 MOST_ASKED = 20_000  # records of a table up to which it is asked which key stands in the way
 
 if TYPE_CHECKING:
+    from sfumato.auditing.findings import Checked
     from sfumato.compare.examine import ProtectedTable
     from sfumato.compare.results import Results
     from sfumato.core import Measure
-    from sfumato.data.microdata import Microdata
-    from sfumato.data.parts import TableInParts
-    from sfumato.data.schema import Scenario
     from sfumato.project.plan import Plan
     from sfumato.project.progress import Recorder
-    from sfumato.restoration.findings import Checked
+    from sfumato.table.microdata import Microdata
+    from sfumato.table.parts import TableInParts
+    from sfumato.table.schema import Scenario
 
 
 def chosen_table(

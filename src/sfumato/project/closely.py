@@ -5,19 +5,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.arguments import entries
-from sfumato.data.formats import a_path
 from sfumato.errors import DataError, FileError, ParameterError
 from sfumato.project.folder import held, refuse_running
 from sfumato.project.options import Tell, unheard
 from sfumato.project.progress import recorded
 from sfumato.project.record import STORE, Record
+from sfumato.table.formats import a_path
 
 if TYPE_CHECKING:
     from sfumato.compare.results import Results
-    from sfumato.data.microdata import Microdata
-    from sfumato.data.parts import TableInParts
     from sfumato.project.progress import Hears
-    from sfumato.show.side_by_side import SideBySide
+    from sfumato.report.side_by_side import SideBySide
+    from sfumato.table.microdata import Microdata
+    from sfumato.table.parts import TableInParts
 
 MOST = 3  # candidates beside each other
 
@@ -38,7 +38,7 @@ def look(
     messages, ``watch`` how far it is; ``bars`` shows that on the terminal.
     """
     from sfumato.compare.examine import examine
-    from sfumato.show.side_by_side import PIECES, side_by_side
+    from sfumato.report.side_by_side import PIECES, side_by_side
 
     named = entries("look", str, "labels of candidates", candidates=candidates)
     folder, wanted = a_path(folder), list(dict.fromkeys(named))
@@ -80,9 +80,9 @@ def label_in(results: "Results", said: str) -> str:
 
 
 def _original(record: Record, folder: Path, schema: str | Path | None) -> "Microdata | TableInParts":
-    from sfumato.data.files import read
-    from sfumato.data.schema_file import schema_of
     from sfumato.project.in_parts import scan_table
+    from sfumato.table.files import read
+    from sfumato.table.schema_file import schema_of
 
     dialect = {"encoding": record.encoding, "delimiter": record.delimiter, "decimal": record.decimal}
     if record.sample:
@@ -100,9 +100,9 @@ def _original(record: Record, folder: Path, schema: str | Path | None) -> "Micro
 def _elsewhere(
     record: Record, data: "Microdata | TableInParts", tell: Tell
 ) -> "Mapping[str, Microdata] | Mapping[str, TableInParts]":
-    from sfumato.data.parts import TableInParts
     from sfumato.project.in_parts import scanned_elsewhere
     from sfumato.project.tables import read_protected
+    from sfumato.table.parts import TableInParts
 
     if isinstance(data, TableInParts):
         return scanned_elsewhere(record.elsewhere_files, data)

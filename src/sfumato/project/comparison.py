@@ -7,27 +7,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from sfumato.arguments import TEXT, YES_OR_NO, entries, require, require_bounds, require_number, require_whole
-from sfumato.data.formats import a_path
-from sfumato.data.sample_size import SAMPLED
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.project.options import DIALECT, Audience, Tell, called_by, unheard
 from sfumato.project.reading import bounds_by_name, of_population, read_measures, refuse_unknown
+from sfumato.table.formats import a_path
+from sfumato.table.sample_size import SAMPLED
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sfumato.auditing.findings import Audit, Checked
     from sfumato.compare.defaults import Chosen
     from sfumato.compare.examine import Piece
     from sfumato.core import Measure
-    from sfumato.data.microdata import Microdata
-    from sfumato.data.parts import TableInParts
     from sfumato.measurement import Measurement
     from sfumato.pair import Pair
     from sfumato.pair.random_order import RandomOrder
     from sfumato.project.progress import PartsWatch
-    from sfumato.restoration.findings import Audit, Checked
-    from sfumato.show.summary import Summary
+    from sfumato.report.summary import Summary
+    from sfumato.table.microdata import Microdata
+    from sfumato.table.parts import TableInParts
 
 MAX_LINKED, SLOW_MEASURES = 10_000, ("ProbabilisticLinkage",)
 MAX_TERMS = 10  # variables up to which a propensity model of second order is tried unasked
@@ -122,8 +122,8 @@ def compare_files(
     >>> list(found.figures), found.kept
     (['InformationLoss()'], True)
     """
-    from sfumato.data.parts import is_in_parts
     from sfumato.project.progress import PartsWatch
+    from sfumato.table.parts import is_in_parts
 
     who = "compare_files"
     require(who, bool, YES_OR_NO, unmatched=unmatched, details=details, bars=bars)
@@ -207,12 +207,12 @@ def _compared(
     from sfumato.compare.defaults import default_measures
     from sfumato.compare.examine import examine
     from sfumato.compare.experiment import Experiment
-    from sfumato.data.files import formulas_in, read
-    from sfumato.data.schema_file import schema_text
     from sfumato.project.record import bounds_of_sweep
     from sfumato.project.tables import order_of, read_protected, without_left_out
-    from sfumato.show.report import write_report
-    from sfumato.show.summarise import summarise_pair
+    from sfumato.report.report import write_report
+    from sfumato.report.summarise import summarise_pair
+    from sfumato.table.files import formulas_in, read
+    from sfumato.table.schema_file import schema_text
     from sfumato.utility.global_utility.measure import shown
 
     population, measures = asked.population, asked.measures
@@ -289,8 +289,8 @@ def _order_by_values(data: "Microdata", written: "Microdata", tell: Tell) -> "ND
     """Return which record of the original each protected one is, if there is no id and its rows stand otherwise."""
     import numpy as np
 
+    from sfumato.auditing.matching import match
     from sfumato.errors import DataError
-    from sfumato.restoration.matching import match
 
     key = data.schema.id
     if len(data) != len(written) or (key is not None and key in written.columns):
@@ -317,9 +317,9 @@ def _order_by_values(data: "Microdata", written: "Microdata", tell: Tell) -> "ND
 
 def _audited(original: "Microdata", written: "Microdata", order: "NDArray[np.intp] | None") -> "Checked":
     """Try to restore protected values from the rest of the file, as it stands."""
+    from sfumato.auditing.audit import audit
+    from sfumato.auditing.findings import Checked
     from sfumato.errors import OF_THE_RUN, SfumatoError, unexpected
-    from sfumato.restoration.audit import audit
-    from sfumato.restoration.findings import Checked
 
     sample = len(written) != len(original)
     try:
@@ -379,10 +379,10 @@ def _compared_in_parts(
     watch: "PartsWatch",
 ) -> ComparedFiles:
     """Measure a protected table in parts against its original, part by part."""
-    from sfumato.data.parts import scan
     from sfumato.engine import Engine
     from sfumato.pair import Pair
     from sfumato.project.tables import beside_original, scan_protected
+    from sfumato.table.parts import scan
 
     with Engine(engine, store=store, memory=memory, progress=watch) as where:
         before = scan(original, asked.schema, executor=where.executor)
@@ -466,10 +466,10 @@ def audit_files(
     >>> found.passed
     False
     """
-    from sfumato.data.files import read
+    from sfumato.auditing.audit import audit
     from sfumato.project.in_parts import engine_for
     from sfumato.project.tables import order_of, read_protected, released_in, without_left_out
-    from sfumato.restoration.audit import audit
+    from sfumato.table.files import read
 
     who = "audit_files"
     require_whole(who, least=0, most=None, seed=seed)
@@ -504,10 +504,10 @@ def _both_in_parts(
     **dialect: str | None,
 ) -> "tuple[TableInParts, TableInParts, RandomOrder | None]":
     """Look through both tables in parts, and find the order of a release of ours."""
-    from sfumato.data.parts import is_in_parts
     from sfumato.pair.random_order import RandomOrder
     from sfumato.project.in_parts import scan_table
     from sfumato.project.tables import left_out_of, order_told, place_of, scan_protected
+    from sfumato.table.parts import is_in_parts
 
     for path in (original, protected):
         if not is_in_parts(path):

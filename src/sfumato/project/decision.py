@@ -11,10 +11,10 @@ from sfumato.errors import FileError, NotApplicable, ParameterError
 from sfumato.project.folder import held
 from sfumato.project.record import REPORT, Record
 from sfumato.project.tables import digest
-from sfumato.show.summary import Decision
+from sfumato.report.summary import Decision
 
 if TYPE_CHECKING:
-    from sfumato.show.summary import Summary
+    from sfumato.report.summary import Summary
 
 NAME = "decision.json"
 
@@ -25,8 +25,8 @@ def sign(folder: str | Path, *, by: str, reasons: str | Iterable[str]) -> Decisi
     Refused where nothing is released, or where the file is not the one that was measured.
     """
     from sfumato.compare.plain import to_json
-    from sfumato.show.page import save
-    from sfumato.show.report import write_report
+    from sfumato.report.page import save
+    from sfumato.report.report import write_report
 
     folder, said = Path(folder), tuple([reasons] if isinstance(reasons, str) else reasons)
     if not by.strip():
@@ -63,7 +63,7 @@ def sign(folder: str | Path, *, by: str, reasons: str | Iterable[str]) -> Decisi
 
 def withdraw(folder: str | Path) -> None:
     """Take a signature back: the file, and the words on it in the internal report."""
-    from sfumato.show.report import write_report
+    from sfumato.report.report import write_report
 
     folder = Path(folder)
     with held(folder):
@@ -94,7 +94,7 @@ def read(folder: str | Path) -> Decision | None:
 
 def _summary(folder: Path) -> "Summary":
     from sfumato.compare.plain import from_file
-    from sfumato.show.summary import Summary
+    from sfumato.report.summary import Summary
 
     found = from_file(Summary, folder / REPORT, "run the sweep again: its figures are kept")
     if found is None:

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sfumato.data.atomic import reason
-from sfumato.data.formats import a_path, format_of
 from sfumato.errors import FileError
 from sfumato.project.options import Tell, settled_seed
+from sfumato.table.atomic import reason
+from sfumato.table.formats import a_path, format_of
 
 NAME = "lock"
 TRIES, PAUSE = 10, 0.05  # a reader that looks whether the folder is locked holds the lock for a moment
@@ -141,7 +141,7 @@ def refuse_place(out: str | Path, file: str | Path) -> None:
 
     An empty folder may be used, and that of an earlier sweep or of the workbench; not one that is in use.
     """
-    from sfumato.data.parts import is_in_parts
+    from sfumato.table.parts import is_in_parts
 
     out, file = a_path(out), a_path(file)
     if out.exists() and not out.is_dir():
@@ -185,7 +185,7 @@ def _is_ours(folder: Path) -> bool:
 
 def _around(file: Path) -> tuple[Path, ...]:
     """Return the folders that a file, or the folder of a table in parts, lies in."""
-    from sfumato.data.parts import is_in_parts
+    from sfumato.table.parts import is_in_parts
 
     place = folder_of_parts(file) if is_in_parts(file) else file.resolve()
     return tuple(place.parents)
@@ -202,7 +202,7 @@ def make_folder(path: Path) -> Path:
 
 def remembered_seed(out: Path, seed: int | None, tell: Tell) -> int:
     """Return the seed: the one said, or the one this folder was begun with, or a new one."""
-    from sfumato.show.page import save
+    from sfumato.report.page import save
 
     place = out / "seed"
     if seed is None and place.is_file():

@@ -6,19 +6,19 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.data.parts import is_in_parts, name_of_parts, scan
-from sfumato.data.sample_size import SAMPLED, check_sample
 from sfumato.engine import Engine, current
 from sfumato.errors import DataError, ParameterError
 from sfumato.pair.sampled import sampled
 from sfumato.project.options import Tell, unheard
+from sfumato.table.parts import is_in_parts, name_of_parts, scan
+from sfumato.table.sample_size import SAMPLED, check_sample
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from sfumato.data.microdata import Microdata
-    from sfumato.data.parts import TableInParts
-    from sfumato.data.schema import Schema
+    from sfumato.table.microdata import Microdata
+    from sfumato.table.parts import TableInParts
+    from sfumato.table.schema import Schema
 
 SUMMARIES, ASIDE = "summaries.sqlite", "aside"
 
@@ -84,7 +84,7 @@ def read_table(
     file: Path, schema: "str | Path | None", sample: int = SAMPLED, tell: Tell = unheard, **dialect: str | None
 ) -> "tuple[Microdata, TableInParts | None]":
     """Read a table; of one in parts, a folder or a pattern, return a random sample and the whole."""
-    from sfumato.data.files import read
+    from sfumato.table.files import read
 
     if not is_in_parts(file):
         return read(file, schema, **dialect), None

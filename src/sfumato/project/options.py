@@ -10,8 +10,8 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from sfumato.data.sample_size import FEWEST, SAMPLED
 from sfumato.project.reading import OnUndeclared
+from sfumato.table.sample_size import FEWEST, SAMPLED
 
 MAX_BREADTH = 3
 Audience = Literal["internal", "external"]  # of a report
@@ -182,7 +182,7 @@ class SweepOptions:
 
     def __post_init__(self) -> None:
         from sfumato.arguments import entries, require_bounds  # they load numpy, which the help does without
-        from sfumato.data.formats import a_path
+        from sfumato.table.formats import a_path
 
         for name, (kind, words) in SEVERAL.items():
             object.__setattr__(self, name, entries("sweep", kind, words, **{name: getattr(self, name)}))
@@ -288,6 +288,6 @@ def settled_seed(seed: int | None, tell: Tell) -> int:
 
 def workers_or_default(workers: int | None) -> int:
     """Return how many processes to use: all cores but one, so that the machine stays usable, if memory has room."""
-    from sfumato.data import capacity
+    from sfumato.table import capacity
 
     return workers or max(min((os.cpu_count() or 2) - 1, capacity.free() // (2 * capacity.PROCESS)), 1)

@@ -5,9 +5,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.data.formats import a_path
-from sfumato.data.parts import name_of_parts
-from sfumato.data.roles import Undeclared
 from sfumato.errors import OF_THE_RUN, DataError, ParameterError, SfumatoError, unexpected
 from sfumato.project.candidates import (
     candidates_that_fit_any,
@@ -31,13 +28,16 @@ from sfumato.project.reading import (
     read_methods,
     refuse_unknown,
 )
+from sfumato.table.formats import a_path
+from sfumato.table.parts import name_of_parts
+from sfumato.table.roles import Undeclared
 
 if TYPE_CHECKING:
     from sfumato.compare.candidates import Candidate
     from sfumato.core import Measure, Method
-    from sfumato.data.describe import Doubt
-    from sfumato.data.microdata import Microdata
-    from sfumato.data.parts import TableInParts
+    from sfumato.table.describe import Doubt
+    from sfumato.table.microdata import Microdata
+    from sfumato.table.parts import TableInParts
 
 OPEN_QUESTIONS: "tuple[Doubt, ...]" = ("identifier", "household", "weight", "nearly numbers", "missing codes")
 
@@ -206,7 +206,7 @@ def wider(plan: Plan) -> Plan | None:
 def _of_households_too(data: "Microdata", limits: Mapping[str, float], tell: Tell, *, whole: bool) -> dict[str, float]:
     """Bound households as persons are bounded, where the table has any, and say so."""
     from sfumato.compare.figures import written
-    from sfumato.data.reassembly import lived_with
+    from sfumato.table.reassembly import lived_with
 
     lived = data.schema.household is not None and (whole or lived_with(data))
     both = with_households(limits) if lived else dict(limits)
@@ -295,7 +295,7 @@ def as_stated(at_most: Mapping[str, float]) -> dict[str, float]:
 def check_keys(data: "Microdata", measures: "Iterable[Measure]", deciding: set[str]) -> None:
     """Refuse a measure that decides and counts over keys, where there are none: nothing could be decided."""
     from sfumato.core import speaking
-    from sfumato.data.keys import key_names
+    from sfumato.table.keys import key_names
 
     for measure in (m for m in measures if {repr(m), type(m).__name__} & deciding):
         if measure.about.keys and not (data.schema.scenarios and hasattr(measure, "scenarios")):
@@ -322,7 +322,7 @@ def check_weights(
 def remind(data: "Microdata", found: "Undeclared", tell: Tell) -> None:
     """Repeat what ``inspect`` would ask about columns that the schema leaves to be protected, or not, as they came."""
     from sfumato.compare.figures import listed
-    from sfumato.data.describe import describe
+    from sfumato.table.describe import describe
 
     if found.names:
         tell(f"to look at: nobody has said what they are, so nothing will be published: {listed(found.names, 12)}")
@@ -348,7 +348,7 @@ def settle_undeclared(
     from typing import get_args
 
     from sfumato.compare.figures import listed
-    from sfumato.data.roles import undeclared
+    from sfumato.table.roles import undeclared
 
     if on_undeclared not in get_args(OnUndeclared):
         raise ParameterError(f"on_undeclared is one of {', '.join(get_args(OnUndeclared))}; got {on_undeclared!r}")

@@ -153,7 +153,7 @@ class Recorder:
     def write(self) -> None:
         """Write what has changed since it was written last."""
         from sfumato.compare.plain import to_json
-        from sfumato.show.page import save
+        from sfumato.report.page import save
 
         with self._one_by_one:
             if self._changed:

@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.arguments import TEXT, YES_OR_NO, require
-from sfumato.data.formats import a_path, protected_path
 from sfumato.errors import FileError
 from sfumato.project.options import SweepOptions, Tell, options_of, settled_seed, unheard
 from sfumato.project.reading import read_method
+from sfumato.table.formats import a_path, protected_path
 
 if TYPE_CHECKING:
+    from sfumato.auditing.findings import Audit, Checked
     from sfumato.core import Method
-    from sfumato.data.microdata import Microdata
-    from sfumato.restoration.findings import Audit, Checked
+    from sfumato.table.microdata import Microdata
 
 UNWRITTEN = (
     "is not written, for it gives values back, or it is not known that it does not; write it all the same with "
@@ -83,6 +83,9 @@ def _protected(
     as_is: bool,
 ) -> ProtectedFile:
     """Mask a table, make it ready to go out, and write it; of one in parts a sample is audited."""
+    from sfumato.auditing.findings import Checked
+    from sfumato.auditing.of_parts import at_hand_of_both
+    from sfumato.auditing.repairs import Prepared, prepare
     from sfumato.compare.seeds import generator
     from sfumato.compare.work import protected_parts
     from sfumato.core import speaking
@@ -90,9 +93,6 @@ def _protected(
     from sfumato.project.plan import settle_undeclared
     from sfumato.project.release import release_name
     from sfumato.project.tables import write_protected, write_protected_parts
-    from sfumato.restoration.findings import Checked
-    from sfumato.restoration.of_parts import at_hand_of_both
-    from sfumato.restoration.repairs import Prepared, prepare
 
     seed = settled_seed(options.seed, tell)
     data, whole = read_table(file, schema, options.sample, tell, **options.dialect())
@@ -156,8 +156,8 @@ def _file(file: Path, out: Path | None, *, force: bool) -> Path:
 
 def _folder(file: Path, out: Path | None, *, force: bool) -> Path:
     """Return the folder that a protected table in parts is written to; one that is there needs ``force``."""
-    from sfumato.data.parts import name_of_parts
     from sfumato.project.folder import folder_of_parts, refuse_file_of_parts
+    from sfumato.table.parts import name_of_parts
 
     target = out or Path(f"{name_of_parts(file)}.protected")
     if out is not None:

@@ -10,7 +10,7 @@ from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from sfumato.core import Measure, Method
-    from sfumato.data.microdata import Microdata
+    from sfumato.table.microdata import Microdata
 
 OnUndeclared = Literal["refuse", "leave-out", "accept"]  # what becomes of variables of which nobody has said the role
 NAMING = ("variables", "targets", "confidential", "first", "known", "scales")  # parameters that name variables

@@ -13,9 +13,9 @@ from sfumato.project.options import SweepOptions
 
 if TYPE_CHECKING:
     from sfumato.compare.results import Results
-    from sfumato.data.microdata import Microdata
-    from sfumato.data.parts import TableInParts
     from sfumato.project.plan import Plan
+    from sfumato.table.microdata import Microdata
+    from sfumato.table.parts import TableInParts
 
 NAME = "plan.json"
 STORE = "results.sqlite"
@@ -55,7 +55,7 @@ class Record(SweepOptions):
     @classmethod
     def of(cls, plan: "Plan") -> "Record":
         """Return what is kept of a plan."""
-        from sfumato.data.schema_file import schema_text
+        from sfumato.table.schema_file import schema_text
 
         settled = {
             "methods": tuple(map(repr, plan.methods)),
@@ -78,7 +78,7 @@ class Record(SweepOptions):
     def save(self, folder: Path) -> Path:
         """Write the record into a folder, for its owner alone: it holds the seed."""
         from sfumato.compare.plain import to_json
-        from sfumato.show.page import save
+        from sfumato.report.page import save
 
         kept = {name: value for name, value in vars(self).items() if name not in NOT_KEPT}
         return save(folder / NAME, to_json(kept, indent=1, exact=True).encode())
@@ -110,8 +110,8 @@ class Record(SweepOptions):
         ``data`` is the original under the schema of the sweep, ``tables`` are the candidates protected elsewhere.
         """
         from sfumato.compare.experiment import Experiment
-        from sfumato.data.sample_size import FEWEST
         from sfumato.project.reading import read_measures, read_methods
+        from sfumato.table.sample_size import FEWEST
 
         experiment = Experiment(
             data,

@@ -7,28 +7,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from sfumato.data.atomic import remove
 from sfumato.errors import OF_THE_RUN, FileError, unexpected
 from sfumato.project.options import Tell
+from sfumato.table.atomic import remove
 
 if TYPE_CHECKING:
+    from sfumato.auditing.findings import Checked
+    from sfumato.auditing.repairs import Prepared
     from sfumato.compare.examine import ProtectedTable
     from sfumato.compare.results import Results
     from sfumato.core import Method
-    from sfumato.data.microdata import Microdata
-    from sfumato.data.parts import TableInParts
     from sfumato.project.plan import Plan
-    from sfumato.restoration.findings import Checked
-    from sfumato.restoration.repairs import Prepared
-    from sfumato.show.summary import Summary
+    from sfumato.report.summary import Summary
+    from sfumato.table.microdata import Microdata
+    from sfumato.table.parts import TableInParts
 
 _READY: "WeakKeyDictionary[ProtectedTable, Prepared]" = WeakKeyDictionary()  # what was prepared in this run
 
 
 def checked_release(results: "Results", table: "ProtectedTable", plan: "Plan") -> "Checked":
     """Prepare the chosen table and audit it, or return what an earlier run found."""
+    from sfumato.auditing.findings import Checked
     from sfumato.compare import plain
-    from sfumato.restoration.findings import Checked
 
     return results.examined(
         table.candidate,
@@ -46,9 +46,9 @@ def repairs_asked(plan: "Plan") -> str:
 
 def prepared_release(results: "Results", table: "ProtectedTable", plan: "Plan") -> "Prepared":
     """Make the chosen table ready to go out."""
-    from sfumato.restoration.findings import Checked
-    from sfumato.restoration.of_parts import at_hand_of_both
-    from sfumato.restoration.repairs import Prepared, prepare
+    from sfumato.auditing.findings import Checked
+    from sfumato.auditing.of_parts import at_hand_of_both
+    from sfumato.auditing.repairs import Prepared, prepare
 
     if table not in _READY:
         both = None
@@ -210,7 +210,7 @@ def release_folder(plan: "Plan") -> Path:
 
 def protected_path(plan: "Plan") -> Path:
     """Return where the chosen table goes."""
-    from sfumato.data.formats import protected_path as named
+    from sfumato.table.formats import protected_path as named
 
     return release_folder(plan) / (named(plan.file).name if plan.whole is None else f"{plan.name}.protected")
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sfumato
-from sfumato.data.sample_size import FEWEST
 from sfumato.errors import ParameterError
 from sfumato.project.options import Tell, named, unheard
 from sfumato.project.reading import read_measures, read_methods
 from sfumato.project.tables import digest
+from sfumato.table.sample_size import FEWEST
 
 if TYPE_CHECKING:
     from sfumato.core import Measure, Method
@@ -26,7 +26,7 @@ SHELL, PYTHON = "reproduce.sh", "reproduce.py"
 
 def write_scripts(plan: "Plan", tell: Tell = unheard) -> None:
     """Write both scripts into the folder of a plan, for its owner alone; say so if it cannot be told as text."""
-    from sfumato.show.page import save
+    from sfumato.report.page import save
 
     try:
         written = {SHELL: shell_script(plan), PYTHON: python_script(plan)}
@@ -68,7 +68,7 @@ def schema_of(plan: "Plan") -> str:
 
     What names units is not listed: the data file has it.
     """
-    from sfumato.data.schema_file import schema_text
+    from sfumato.table.schema_file import schema_text
 
     schema = plan.data.schema.unnamed()
     named = (v for v in schema if v.hierarchy is not None)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.arguments import TEXT, YES_OR_NO, require
-from sfumato.data.formats import a_path
 from sfumato.project.options import DEFAULTS, MAX_BREADTH, SweepOptions, Tell, called_by, options_of, unheard
+from sfumato.table.formats import a_path
 
 if TYPE_CHECKING:
     from sfumato.compare.examine import Examination, ProtectedTable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sfumato.compare.rows import Row
     from sfumato.project.plan import Plan
     from sfumato.project.progress import Hears, Recorder
-    from sfumato.show.summary import Summary
+    from sfumato.report.summary import Summary
 
 
 def sweep(
@@ -76,7 +76,7 @@ def swept(
     from sfumato.project.folder import refuse_place
     from sfumato.project.in_parts import engine_for
     from sfumato.project.plan import planned
-    from sfumato.show.wording import count
+    from sfumato.report.wording import count
 
     file, out, said = a_path(file), a_path(options.out), tell or unheard
     refuse_place(out, file)
@@ -142,8 +142,6 @@ def _parts_counted(plan: "Plan", recorder: "Recorder", *, shown: bool) -> Iterat
 
 def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -> "Summary":
     from sfumato.compare.experiment import Experiment
-    from sfumato.data.sample_size import FEWEST
-    from sfumato.data.schema_file import schema_text
     from sfumato.project.choosing import chosen_table, in_the_way
     from sfumato.project.plan import wider
     from sfumato.project.record import STORE, Record
@@ -159,8 +157,10 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
     )
     from sfumato.project.scripts import write_scripts
     from sfumato.project.tables import is_written
-    from sfumato.show.report import write_report
-    from sfumato.show.summarise import summarise
+    from sfumato.report.report import write_report
+    from sfumato.report.summarise import summarise
+    from sfumato.table.sample_size import FEWEST
+    from sfumato.table.schema_file import schema_text
 
     experiment = Experiment(
         plan.table,

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core import Method
-    from sfumato.data.microdata import Microdata
-    from sfumato.data.parts import TableInParts
-    from sfumato.data.schema import Variable
+    from sfumato.table.microdata import Microdata
+    from sfumato.table.parts import TableInParts
+    from sfumato.table.schema import Variable
 
 INTERNAL = (
     "# Of a protected table, for compare --protected-schema. It tells what was merged and how many values are missing\n"
@@ -42,8 +42,8 @@ def read_protected(
 
     A release of ours is put back into the order of the original, if its note is there, unless ``as_written``.
     """
-    from sfumato.data.files import read
-    from sfumato.data.formats.labelled.reading import file_beside
+    from sfumato.table.files import read
+    from sfumato.table.formats.labelled.reading import file_beside
 
     if schema is None:
         schema = schema_beside(path, tell)
@@ -69,7 +69,7 @@ def released_in(places: "Iterable[Path]") -> dict[str, Path]:
 
     A folder is that of a sweep, of which ``release`` is looked into, or that of a release; each table in it counts.
     """
-    from sfumato.data.formats import known_suffixes
+    from sfumato.table.formats import known_suffixes
 
     known = known_suffixes()
     files: list[Path] = []
@@ -125,7 +125,7 @@ def _in_order(table: "Microdata", path: Path, tell: Tell) -> "Microdata":
 
 def order_of(path: Path, records: int, tell: Tell = unheard) -> "NDArray[np.intp] | None":
     """Return which record of the original each record of a release is, by the note that was written with it."""
-    from sfumato.restoration.repairs import record_order
+    from sfumato.auditing.repairs import record_order
 
     found = order_told(path, tell)
     return None if found is None else record_order(records, *found)
@@ -203,9 +203,9 @@ def write_protected(
     ``order_key`` names the random order of the seed in which the records stand; None: in the original's. ``left_out``
     names the variables that went so that others are kept. A ``private`` table can be read by its owner alone.
     """
-    from sfumato.data.files import write
-    from sfumato.data.present import as_published
-    from sfumato.data.schema_file import schema_text
+    from sfumato.table.files import write
+    from sfumato.table.present import as_published
+    from sfumato.table.schema_file import schema_text
 
     lost = write(protected, path, private=private)
     for line in lost:
@@ -229,7 +229,7 @@ def write_protected(
 def save_note(path: Path, note: Path | None, told: "dict[str, Any]", schema: str) -> Path:
     """Write how a protected table was made, and the schema that it has, apart from it; return the path of the note."""
     from sfumato.compare.plain import to_json
-    from sfumato.show.page import save
+    from sfumato.report.page import save
 
     whole = {
         "keep_internal": "whoever knows the seed can undo a random method; do not publish this file with the table",
@@ -249,7 +249,7 @@ def save_note(path: Path, note: Path | None, told: "dict[str, Any]", schema: str
 
 def _make_internal(path: Path) -> None:
     """Make the folder of what is internal, and remove what an earlier version wrote beside a table that is gone."""
-    from sfumato.data.atomic import reason
+    from sfumato.table.atomic import reason
 
     folder, beside = internal_folder(path), path.with_name(provenance_path(path).name)
     try:
@@ -294,8 +294,8 @@ def digest(path: Path) -> str:
     """Return the SHA-256 of a file; of a folder, that of the names and digests of its files."""
     import hashlib
 
-    from sfumato.data.atomic import reason
-    from sfumato.data.formats import located
+    from sfumato.table.atomic import reason
+    from sfumato.table.formats import located
 
     try:
         if path.is_dir():
@@ -309,7 +309,7 @@ def digest(path: Path) -> str:
 
 def place_of(path: Path) -> Path:
     """Return the folder of a table in parts, which its note is about; of one file the file."""
-    from sfumato.data.parts import is_in_parts
+    from sfumato.table.parts import is_in_parts
 
     return path.parent if is_in_parts(path) and not path.is_dir() else path
 
@@ -318,8 +318,8 @@ def scan_protected(
     path: Path, original: "TableInParts", schema: Path | None = None, tell: Tell = unheard
 ) -> "TableInParts":
     """Look through a protected table as its records stand, by the schema that was written with it, if there is one."""
-    from sfumato.data.parts import scan
     from sfumato.project.in_parts import executor
+    from sfumato.table.parts import scan
 
     stated = schema or schema_beside(place_of(path), tell)
     if stated is not None:
@@ -335,9 +335,9 @@ def beside_original(
     A release of ours is put in order by its note. Otherwise records without an id are in place only if columns that
     were not touched agree row by row, for a release may stand in any order.
     """
+    from sfumato.auditing.of_parts import in_place
     from sfumato.pair.matching import put_in_order
     from sfumato.pair.sampled import sampled
-    from sfumato.restoration.of_parts import in_place
 
     key, place = original.schema.id, place_of(path)
     if len(protected) != len(original) or (key is not None and key == protected.schema.id):
@@ -361,8 +361,8 @@ def beside_original(
 
 def _noted_order(path: Path, records: int, tell: Tell) -> "Iterable[NDArray[np.int64]] | None":
     """Return which record of the original each record of a release is, in stretches, by the note on it."""
-    from sfumato.data.parts import is_in_parts
     from sfumato.pair.random_order import RandomOrder
+    from sfumato.table.parts import is_in_parts
 
     if not is_in_parts(path):
         whole = order_of(path, records, tell)
@@ -393,9 +393,9 @@ def write_protected_parts(
     Records stand in the random order that ``order_key`` names; None: as in the original. What is ``private`` can be
     read by its owner alone.
     """
-    from sfumato.data.present import as_published
-    from sfumato.data.schema_file import schema_text
     from sfumato.pair.random_order import RandomOrder, write_in_random_order
+    from sfumato.table.present import as_published
+    from sfumato.table.schema_file import schema_text
 
     out = protected.only(names)
     order = None if order_key is None else RandomOrder(seed, order_key)

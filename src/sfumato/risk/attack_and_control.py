@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.core import Measure
-from sfumato.data.households import counted
-from sfumato.data.recoding import Recoding
-from sfumato.data.schema import Kind
 from sfumato.errors import NotApplicable
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.risk.compared_variables import Notes, compared
+from sfumato.table.households import counted
+from sfumato.table.recoding import Recoding
+from sfumato.table.schema import Kind
 
 Floats = NDArray[np.float64]
 GUIDANCE = "Article 29 Data Protection Working Party, Opinion 05/2014 on Anonymisation Techniques (WP216)"

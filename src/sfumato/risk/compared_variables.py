@@ -1,7 +1,7 @@
 """Variables and keys as an intruder knows and compares them: what is known put into the protected table's terms.
 
 Someone who knows that a person lives in Bonn, and sees a file that says north or south, looks among the northern
-records. So values are compared after the original's were recoded as the protected's were (``data/recoding.py``).
+records. So values are compared after the original's were recoded as the protected's were (``table/recoding.py``).
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.core import Measure
-from sfumato.data.keys import key_names, refuse_continuous
-from sfumato.data.microdata import Microdata
-from sfumato.data.recoding import Recoding
-from sfumato.data.schema import Kind, Schema, Variable, is_quantitative
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
 from sfumato.kernels.spread import mean_and_spread, standardised
 from sfumato.pair import Pair
 from sfumato.pair.statistics import Values
+from sfumato.table.keys import key_names, refuse_continuous
+from sfumato.table.microdata import Microdata
+from sfumato.table.recoding import Recoding
+from sfumato.table.schema import Kind, Schema, Variable, is_quantitative
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]

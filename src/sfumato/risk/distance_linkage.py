@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.boxes import distinct
 from sfumato.kernels.spread import mean_and_spread, standardised
@@ -36,6 +35,7 @@ from sfumato.risk.points import (
     points,
     with_missing_apart,
 )
+from sfumato.table.microdata import Microdata
 
 # Distance linkage of a sample of records, each searched for among all records of the other table, part by part
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
-from sfumato.data.schema import Kind
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import spans
 from sfumato.kernels.groups import class_sums
@@ -20,6 +19,7 @@ from sfumato.pair import Keys, Pair
 from sfumato.pair.keys import MISSING_KEYS, SHOWN
 from sfumato.pair.statistics import Crosstab
 from sfumato.registry import catalogued
+from sfumato.table.schema import Kind
 
 # how often a class has each value
 

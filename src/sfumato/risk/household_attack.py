@@ -16,9 +16,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.households import counted
 from sfumato.kernels.agreement import agreeing_pairs
 from sfumato.kernels.groups import classes, first_records
+from sfumato.table.households import counted
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
-from sfumato.data.households import counted, units
 from sfumato.kernels.expected_inverse import expected_inverse
 from sfumato.kernels.groups import class_sums
 from sfumato.measurement import Measurement
@@ -16,6 +15,7 @@ from sfumato.pair import Half, Keys, Pair
 from sfumato.pair.keys import MISSING_KEYS
 from sfumato.pair.statistics import UnitSums
 from sfumato.registry import catalogued
+from sfumato.table.households import counted, units
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
@@ -22,6 +21,7 @@ from sfumato.pair.numbers_on_disk import NumbersOnDisk
 from sfumato.pair.sorting import Runs, SortedColumn, by_record, ties
 from sfumato.pair.statistics import Statistic, Sums, merged
 from sfumato.registry import catalogued
+from sfumato.table.microdata import Microdata
 
 # The place of every value among the protected ones of a variable whose different values do not fit into memory: the
 # values of both tables are sorted together on disk, each with the number of its record, and what the order tells of a

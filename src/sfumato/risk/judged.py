@@ -7,9 +7,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.households import counted
-from sfumato.data.recoding import Recoding
-from sfumato.data.schema import EVERYTHING, Scenario
 from sfumato.kernels.groups import class_sums
 from sfumato.pair import Pair
 from sfumato.pair.keys import countable, perturbed_key
@@ -22,6 +19,9 @@ from sfumato.risk.points import mixed_points, own_is_nearest_mixed, points
 from sfumato.risk.population import Matches, PopulationModel, WithRegister, population_weights
 from sfumato.risk.rank_attack import Window, window
 from sfumato.risk.told_by_others import likeliest, told_by_others
+from sfumato.table.households import counted
+from sfumato.table.recoding import Recoding
+from sfumato.table.schema import EVERYTHING, Scenario
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]

@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Scenario
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import matching_sums
 from sfumato.kernels.groups import class_sums, classes, first_records
@@ -40,6 +38,8 @@ from sfumato.risk.judged import (
 from sfumato.risk.points import Ends, Places, SoughtRecords, Space, linked
 from sfumato.risk.population import Matches, PopulationModel, WithRegister, population_weights
 from sfumato.risk.told_by_others import with_functions
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Scenario
 
 # Attacks on some original records against all protected ones, part by part: counts that add up. A part needs no more
 # than the records that are looked for, how far their own records lie, and how its values are put on the footing of both

@@ -4,13 +4,13 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.data.recoding import Recoding
-from sfumato.data.schema import Schema
 from sfumato.errors import NotApplicable
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.risk.attack_and_control import ALL, EXCESS, GUIDANCE, MISSING, Outcome, Question
 from sfumato.risk.nearest_links import Bridge, linked, linked_by_others
+from sfumato.table.recoding import Recoding
+from sfumato.table.schema import Schema
 
 
 @catalogued(

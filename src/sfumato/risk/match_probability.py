@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
-from sfumato.data.recoding import Recoding
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes, first_records
 from sfumato.kernels.spread import ROUNDING
@@ -18,6 +17,7 @@ from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.risk.compared_variables import compared
+from sfumato.table.recoding import Recoding
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

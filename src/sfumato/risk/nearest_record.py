@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
-from sfumato.data.recoding import Recoding
 from sfumato.errors import NotApplicable
 from sfumato.kernels.mixed_distance import Points, least_distances, nearest, slack
 from sfumato.measurement import SAMPLING_ERROR, Measurement
@@ -24,6 +22,8 @@ from sfumato.registry import catalogued
 from sfumato.risk.compared_variables import Notes, compared, followed
 from sfumato.risk.nearest_links import Bridge
 from sfumato.risk.points import Places, mixed_points
+from sfumato.table.microdata import Microdata
+from sfumato.table.recoding import Recoding
 
 # How far some records lie from the nearest original. How a value is recoded may depend on the protected one, so that
 # originals are read from whole columns on the footing of both tables, which lie in files where the tables do.
@@ -285,7 +285,7 @@ class NearestRecord(Measure):
         return self._measured(near, others, len(columns), parts, (*notes, *more))
 
     def _held_out(self, original: Half, names: tuple[str, ...]) -> Microdata:
-        from sfumato.data.files import read
+        from sfumato.table.files import read
 
         assert self.holdout is not None
         kept = Microdata.beside(original.parts[0], read(self.holdout).to_arrow())

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.recoding import Recoding
-from sfumato.data.schema import Kind
 from sfumato.kernels import mixed_distance as mixed_kernel
 from sfumato.kernels.boxes import distinct
 from sfumato.kernels.euclidean_distance import nearer_and_tied
 from sfumato.kernels.mixed_distance import MAX_DISTANCE
 from sfumato.pair import Pair
+from sfumato.table.recoding import Recoding
+from sfumato.table.schema import Kind
 
 # numbers of two tables on one scale
 

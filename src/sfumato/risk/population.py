@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import matching_sums
 from sfumato.kernels.expected_inverse import expected_inverse
@@ -24,6 +23,7 @@ from sfumato.registry import catalogued
 from sfumato.risk.compared_variables import followed
 from sfumato.risk.individual import of_households
 from sfumato.risk.log_linear import LogLinearRisk
+from sfumato.table.microdata import Microdata
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -397,7 +397,7 @@ class PopulationRisk(Measure):
 
 def _on_one_footing(pair: Pair, keys: Keys, path: str) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
     """Return the keys of the protected table and of a register as codes that mean the same."""
-    from sfumato.data.files import read
+    from sfumato.table.files import read
 
     original, _ = pair.tables()
     people = Microdata.beside(original, read(path).to_arrow())

@@ -10,10 +10,6 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
-from sfumato.data.households import counted
-from sfumato.data.keys import key_names
-from sfumato.data.reassembly import number_published, reassembled, sizes
-from sfumato.data.schema import EVERYTHING, Scenario, Schema
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
 from sfumato.measurement import AT_LEAST, AT_MOST, BY_MODEL, KNOWING, SAMPLING_ERROR, WITH_REGISTER, Measurement
@@ -26,6 +22,10 @@ from sfumato.risk.individual import household_chances
 from sfumato.risk.judged import WITH_OTHERS, Families, JudgedScenario, judge
 from sfumato.risk.judged_in_parts import judge_in_parts
 from sfumato.risk.population import PopulationModel
+from sfumato.table.households import counted
+from sfumato.table.keys import key_names
+from sfumato.table.reassembly import number_published, reassembled, sizes
+from sfumato.table.schema import EVERYTHING, Scenario, Schema
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.data.households import counted
-from sfumato.data.recoding import Recoding
-from sfumato.data.schema import Kind
 from sfumato.kernels.groups import classes as classes_of
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.risk.attack_and_control import ALL, EXCESS, GUIDANCE, Floats, Outcome, Question
 from sfumato.risk.compared_variables import BandedVariable, Codes
+from sfumato.table.households import counted
+from sfumato.table.recoding import Recoding
+from sfumato.table.schema import Kind
 
 Integers = NDArray[np.int64]
 

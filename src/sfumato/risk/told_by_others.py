@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.recoding import Recoding
 from sfumato.kernels.agreement import agreeing_pairs, matching_sums
 from sfumato.kernels.groups import class_sums, classes, first_records
 from sfumato.pair import Pair
 from sfumato.pair.consequences import CodedColumn, Consequences, determines, levels
 from sfumato.pair.keys import perturbed_key
 from sfumato.risk.compared_variables import codes_of
+from sfumato.table.recoding import Recoding
 
 if TYPE_CHECKING:
     from sfumato.risk.judged import IntruderKnowledge

@@ -12,8 +12,6 @@ from sfumato.compare.results import Results
 from sfumato.compare.rows import Row
 from sfumato.compare.score import Score, Score2
 from sfumato.core import Measure, Method
-from sfumato.data.files import read
-from sfumato.data.microdata import Microdata
 from sfumato.errors import DataError, ParameterError
 from sfumato.methods import (
     JPEG,
@@ -27,6 +25,8 @@ from sfumato.methods import (
 )
 from sfumato.risk import DistanceLinkage, ProbabilisticLinkage, RankInterval, RankSwappingAttack, SpreadInterval
 from sfumato.studies.study import Figure, Finding, Line, Study
+from sfumato.table.files import read
+from sfumato.table.microdata import Microdata
 from sfumato.utility import InformationLoss, InformationLossTorres
 
 # Table 2 of Domingo-Ferrer, Mateo-Sanz and Torres: its rows as methods, its columns as measures, ours beside print

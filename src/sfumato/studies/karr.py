@@ -15,8 +15,6 @@ from sfumato.compare.frontier import Frontier, undominated
 from sfumato.compare.results import Results
 from sfumato.compare.work import versions
 from sfumato.core import Measure, Method
-from sfumato.data.files import read
-from sfumato.data.microdata import Microdata
 from sfumato.errors import DataError
 from sfumato.methods import (
     MDAV,
@@ -29,6 +27,8 @@ from sfumato.methods import (
 from sfumato.risk import DistanceLinkage, ProbabilisticLinkage
 from sfumato.studies import karr_records
 from sfumato.studies.study import Figure, Finding, Line, Scatter, Study, judged
+from sfumato.table.files import read
+from sfumato.table.microdata import Microdata
 from sfumato.utility import ConclusionChanges, DensityDivergence, EllipsoidOverlap, IntervalOverlap, KullbackLeibler
 
 # Risk-utility frontiers of Karr and others: who lies on them (bold in Tables 1 and 2), and how often (Table 3)

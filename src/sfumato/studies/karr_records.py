@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
 from sfumato.studies.study import Finding
+from sfumato.table.microdata import Microdata
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

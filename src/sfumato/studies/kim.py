@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from sfumato.compare import work
 from sfumato.compare.progress import watch
 from sfumato.core import Method
-from sfumato.data.files import read
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Schema, Variable
 from sfumato.errors import DataError, ParameterError
 from sfumato.methods import GroupedMicroaggregation, GroupedSwapping, KimNoise
 from sfumato.studies.study import Figure, Finding, Line, Study, judged
+from sfumato.table.files import read
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Schema, Variable
 from sfumato.utility import CDFMaximum, CDFSquares
 
 Floats = NDArray[np.float64]

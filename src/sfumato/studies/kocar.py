@@ -12,8 +12,6 @@ from sfumato.compare.figures import listed
 from sfumato.compare.progress import watch
 from sfumato.compare.work import versions
 from sfumato.core import Method
-from sfumato.data.microdata import Microdata
-from sfumato.data.samples import household_survey
 from sfumato.errors import ParameterError
 from sfumato.measurement import Measurement
 from sfumato.methods import (
@@ -31,6 +29,8 @@ from sfumato.methods import (
     VariableRemoval,
 )
 from sfumato.studies.study import Curve, Figure, Finding, Line, Study
+from sfumato.table.microdata import Microdata
+from sfumato.table.samples import household_survey
 from sfumato.utility import GlobalDataUtility
 from sfumato.utility.global_utility.univariate import worth
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sfumato.compare.figures import listed
-from sfumato.data.microdata import Microdata
+from sfumato.table.microdata import Microdata
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from sfumato.compare.figures import listed
 from sfumato.compare.results import Results
 from sfumato.compare.work import versions
 from sfumato.core import Measure, Method
-from sfumato.data.files import read
-from sfumato.data.microdata import Microdata
 from sfumato.errors import DataError, ParameterError
 from sfumato.methods import NormalSynthesis, ProjectionMicroaggregation, RankSwapping, Resampling, ResidualNoise
 from sfumato.studies.study import Figure, Finding, Line, Sample, Study, judged
+from sfumato.table.files import read
+from sfumato.table.microdata import Microdata
 from sfumato.utility import CDFMaximum, CDFSquares, ClusterUtility, PropensityUtility
 
 # What section 3 of Karr, Oganian, Reiter and Woo says of its tables, sentence by sentence and row by row

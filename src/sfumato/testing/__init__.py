@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.core import Measure, Method
-from sfumato.data.microdata import Microdata
 from sfumato.errors import ParameterError
+from sfumato.table.microdata import Microdata
 from sfumato.testing.of_measures import MEASURE_CHECKS
 from sfumato.testing.of_methods import METHOD_CHECKS
 from sfumato.testing.tables import amounts, persons, with_gaps

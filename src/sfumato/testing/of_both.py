@@ -8,8 +8,8 @@ from typing import Any
 from sfumato import catalogue
 from sfumato.composition import Chain, Within
 from sfumato.core import Measure, Method
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable, SfumatoError
+from sfumato.table.microdata import Microdata
 
 Owner = Method | Measure
 

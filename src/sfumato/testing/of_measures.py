@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable, SfumatoError
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
+from sfumato.table.microdata import Microdata
 from sfumato.testing.of_both import CHECKS_OF_BOTH, names_itself
 from sfumato.testing.tables import cut, shuffled, with_gaps
 

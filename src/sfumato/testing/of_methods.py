@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from sfumato.core import Method
-from sfumato.data.microdata import Microdata
 from sfumato.errors import SfumatoError
+from sfumato.table.microdata import Microdata
 from sfumato.testing.of_both import CHECKS_OF_BOTH, names_itself
 from sfumato.testing.tables import in_households, with_gaps
 

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Schema, Variable
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Schema, Variable
 
 HOME = "lives in"
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import a_kind
 from sfumato.errors import NotApplicable
 from sfumato.kernels import available_threads
 from sfumato.kernels.dominance import dense_ranks, distinct_rows, dominance_sums
@@ -20,6 +18,8 @@ from sfumato.pair import Half, Pair
 from sfumato.pair.sample import SIZE, taken
 from sfumato.pair.statistics import Sums
 from sfumato.registry import catalogued
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import a_kind
 from sfumato.utility.distribution_functions import (
     BELOW_ALL,
     Differences,

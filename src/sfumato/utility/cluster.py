@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
-from sfumato.data.dates import spelled
-from sfumato.data.frames import Origin, from_arrow
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Variable, a_kind
-from sfumato.data.weights import normalised
 from sfumato.errors import NotApplicable
 from sfumato.kernels.average_linkage import partition
 from sfumato.kernels.boxes import distinct
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
+from sfumato.table.dates import spelled
+from sfumato.table.frames import Origin, from_arrow
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Variable, a_kind
+from sfumato.table.weights import normalised
 
 Floats = NDArray[np.float64]
 SHOWN = 3  # clusters told of in the notes

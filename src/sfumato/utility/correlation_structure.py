@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
-from sfumato.data.microdata import Floats, Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.robust_covariance import minimum_covariance_determinant
 from sfumato.kernels.spread import ROUNDING, mean_and_spread, standardised
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
+from sfumato.table.microdata import Floats, Microdata
 
 MISSING = "records with a missing value in one of the variables are left out, and counted in a note"
 SINGULAR = 1e-12  # of the largest eigenvalue: below it variables are tied by an exact linear relation

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.dates import spelled
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Category
 from sfumato.errors import NotApplicable
 from sfumato.kernels import available_threads
 from sfumato.kernels.dominance import dense_ranks, distinct_rows, dominance_sums
 from sfumato.pair import Half, Pair
 from sfumato.pair.sorting import Runs, ties
 from sfumato.pair.statistics import Sums, Values
+from sfumato.table.dates import spelled
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Category
 
 # The joint distribution functions of two tables at the records of both, and how far they lie apart
 

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
-from sfumato.data.microdata import Floats, Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import ROUNDING
 from sfumato.measurement import SAMPLING_ERROR, Measurement
 from sfumato.pair import Half, Pair
 from sfumato.registry import catalogued
+from sfumato.table.microdata import Floats, Microdata
 from sfumato.utility.models.design import Column, Number, Usable
 from sfumato.utility.models.fitting import Sufficient
 

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure, chosen
-from sfumato.data.recoding import Recoding
-from sfumato.data.schema import Variable, a_kind
 from sfumato.errors import NotApplicable
 from sfumato.measurement import Measurement
 from sfumato.pair import Keys, Pair
 from sfumato.pair.keys import SHOWN, Rows
 from sfumato.pair.statistics import KeyClasses
 from sfumato.registry import catalogued
+from sfumato.table.recoding import Recoding
+from sfumato.table.schema import Variable, a_kind
 from sfumato.utility.global_utility.coarsening import left, present, side_by_side
 
 # Which variables the measures look at, how each was made coarser, records by key class
@@ -181,7 +181,7 @@ class CertaintyPenalty(Measure):
     NCP of a value of a numeric variable is the width of the interval it stands for over the range of the original; of
     a category the share of all categories that it stands for, 0 if it stands for itself alone. A variable's NCP is the
     mean over its values, GCP the mean over the variables, weighted by ``importance`` (1 where nothing is said). What a
-    value stands for is read off the original's values that were put together (``sfumato.data.recoding``): of a class
+    value stands for is read off the original's values that were put together (``sfumato.table.recoding``): of a class
     the least and the greatest that fell into it, of a top-coded amount all beyond the limit, of a rounded one those
     that were rounded to it. So a class that holds only one value of the original costs nothing.
 
@@ -351,7 +351,7 @@ class NonUniformEntropy(Measure):
     itself alone costs nothing; one that is gone costs as much as if all values had been put into one class. The share
     is of what would be lost if all were gone, which is the entropy of the variable times its values.
 
-    What a value stands for is read off the original's values that were put together (``sfumato.data.recoding``), as
+    What a value stands for is read off the original's values that were put together (``sfumato.table.recoding``), as
     in :class:`CertaintyPenalty`, which asks how broad a class is and not how often its values occur. The variables are
     the keys that the schema names, else all. Where records do not match, classes are taken to be as frequent as in the
     original, and values gone to be of every kind. A variable that is the same for all records has nothing to lose and

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import ROUNDING
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.pair.statistics import Moments, Sums
 from sfumato.registry import catalogued
+from sfumato.table.microdata import Microdata
 
 Floats = NDArray[np.float64]
 Of = Literal["data", "means", "covariances", "variances", "correlations"]

@@ -11,13 +11,13 @@ import pyarrow as pa
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import speaking
-from sfumato.data.frames import FrameKind, Origin, from_arrow
-from sfumato.data.microdata import Floats
 from sfumato.errors import NotApplicable
 from sfumato.kernels.quadratic_form import Probability, ellipsoid_probability
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
+from sfumato.table.frames import FrameKind, Origin, from_arrow
+from sfumato.table.microdata import Floats
 from sfumato.utility.models.fitting import BothFits, Fit, Fitted, ModelMeasure, told
 
 # Several copies of a file combined into one set of estimates, by Rubin's and Reiter's rules

@@ -6,12 +6,12 @@ import numpy as np
 
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure, chosen
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.pair.statistics import Sums
 from sfumato.registry import catalogued
+from sfumato.table.microdata import Microdata
 
 NAMED = 3  # variables that the title names
 

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Kind, is_quantitative
-from sfumato.data.weights import normalised, unequal
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
 from sfumato.kernels.spread import ROUNDING
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Kind, is_quantitative
+from sfumato.table.weights import normalised, unequal
 
 # How far the cells of one table of counts lie apart in two files, and how far chance alone would put them.
 #

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.pair.statistics import Sums
 from sfumato.registry import catalogued
+from sfumato.table.microdata import Microdata
 from sfumato.utility.distribution_functions import Ordered
 
 Floats = NDArray[np.float64]

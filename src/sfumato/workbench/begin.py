@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from sfumato.data.formats import located
-from sfumato.data.schema_file import schema_of
 from sfumato.errors import FileError, SchemaError
 from sfumato.project.options import named
 from sfumato.project.plan import as_stated
 from sfumato.project.record import Record
+from sfumato.table.formats import located
+from sfumato.table.schema_file import schema_of
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft
 

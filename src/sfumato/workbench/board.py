@@ -16,12 +16,12 @@ from weakref import WeakKeyDictionary
 from sfumato.about import Unit
 from sfumato.compare.figures import written
 from sfumato.compare.results import Results
-from sfumato.data.microdata import Microdata
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.project.reading import share_in
 from sfumato.project.record import STORE, Record
-from sfumato.show.summarise import summarise
-from sfumato.show.summary import Summary
+from sfumato.report.summarise import summarise
+from sfumato.report.summary import Summary
+from sfumato.table.microdata import Microdata
 from sfumato.workbench.desk import Desk, stamp
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.latest import Latest

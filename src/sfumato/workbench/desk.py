@@ -8,13 +8,13 @@ from pathlib import Path
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from sfumato.data.atomic import reason, replacing
-from sfumato.data.files import read
-from sfumato.data.formats import located
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Schema
-from sfumato.data.schema_file import schema_of, schema_text
 from sfumato.errors import FileError
+from sfumato.table.atomic import reason, replacing
+from sfumato.table.files import read
+from sfumato.table.formats import located
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Schema
+from sfumato.table.schema_file import schema_of, schema_text
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.jobs import Jobs
 from sfumato.workbench.journal import CurrentDraft, Journal, Stale

@@ -19,11 +19,11 @@ from threading import Lock
 from typing import Any, Literal
 
 from sfumato.compare import plain
-from sfumato.data.atomic import replacing
 from sfumato.errors import FileError, SfumatoError
 from sfumato.project.folder import is_locked, refuse_running, running
 from sfumato.project.progress import Progress
-from sfumato.show.wording import duration
+from sfumato.report.wording import duration
+from sfumato.table.atomic import replacing
 
 NAME, LOG = "run.json", "run.log"
 STARTED = "sfumato.cli.started"  # takes the words of the command from its input, where no other user sees them
@@ -204,6 +204,6 @@ def _words(progress: Progress) -> str:
 
 def _short(label: str) -> str:
     """Name a candidate in a few words."""
-    from sfumato.show.map_plot import shortened  # which reaches far: not for the first page
+    from sfumato.report.map_plot import shortened  # which reaches far: not for the first page
 
     return shortened(label)

@@ -16,7 +16,7 @@ from sfumato.project.options import named
 from sfumato.project.plan import as_stated
 from sfumato.project.reading import read_measures, read_method, read_methods
 from sfumato.project.record import REPORT, Record
-from sfumato.show.summary import Decision, Summary, from_json
+from sfumato.report.summary import Decision, Summary, from_json
 from sfumato.workbench.commands import sweep_asked
 from sfumato.workbench.draft import Draft
 

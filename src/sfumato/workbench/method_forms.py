@@ -16,9 +16,9 @@ from sfumato import catalogue
 from sfumato.compare.figures import listed
 from sfumato.composition import Chain, Within
 from sfumato.core import Method
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable, SfumatoError
 from sfumato.methods import LocalSuppression, VariableRemoval
+from sfumato.table.microdata import Microdata
 from sfumato.workbench.screens.screen import Form, Refused
 
 # Values as they are typed into fields, and as Python writes them: numbers, variables, lists, methods, texts

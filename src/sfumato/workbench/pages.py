@@ -15,8 +15,8 @@ from starlette.responses import Response
 import sfumato
 from sfumato.display import visible_page
 from sfumato.errors import SfumatoError
-from sfumato.show import wording
-from sfumato.show.page import breakable, vega_bundle
+from sfumato.report import wording
+from sfumato.report.page import breakable, vega_bundle
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.journal import CurrentDraft
@@ -26,7 +26,7 @@ from sfumato.workbench.screens.screen import Form, Screen
 # Templates, and the files that pages load: our own style and script, htmx, and the report's drawing library
 
 HERE = Path(__file__).parent
-REPORT_STYLE = HERE.parent / "show" / "templates" / "page.css"
+REPORT_STYLE = HERE.parent / "report" / "templates" / "page.css"
 STATIC = {
     "workbench.css": "text/css",
     "workbench.js": "text/javascript",

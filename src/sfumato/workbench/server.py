@@ -8,8 +8,8 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
-from sfumato.data.atomic import replacing
 from sfumato.errors import FileError, ParameterError
+from sfumato.table.atomic import replacing
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.guard import ENTER, TOKEN, Sessions, question, token_in
 

@@ -9,16 +9,16 @@ from sfumato.compare.live import Live
 from sfumato.compare.naming import steps_of
 from sfumato.composition import Chain
 from sfumato.core import Method
-from sfumato.data.schema import Scenario
 from sfumato.errors import SfumatoError
+from sfumato.table.schema import Scenario
 from sfumato.workbench.commands import judging, of_table, recoded_first
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 
 if TYPE_CHECKING:
+    from sfumato.auditing.proposals import Dependencies
     from sfumato.compare.candidates import Candidate
-    from sfumato.data.microdata import Microdata
-    from sfumato.restoration.proposals import Dependencies
+    from sfumato.table.microdata import Microdata
 
 
 MAX_RECORDS = 100_000  # of a table on which methods are tried out on the page
@@ -159,7 +159,7 @@ def _proposed(desk: Desk, draft: Draft) -> "tuple[Candidate, ...]":
 
 def depends(desk: Desk, draft: Draft) -> "Dependencies":
     """Return what the rest of the table tells of variables that are not linked."""
-    from sfumato.restoration.proposals import dependencies
+    from sfumato.auditing.proposals import dependencies
 
     return desk.kept("dependencies", of_table(desk, draft), lambda: dependencies(desk.table(draft)))
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from sfumato.data.atomic import reason
-from sfumato.data.formats import known_format
 from sfumato.errors import FileError
+from sfumato.table.atomic import reason
+from sfumato.table.formats import known_format
 
 MAX_UPLOAD_BYTES = 4 * 1024**3  # bytes of a file that is dropped on the page; a larger one is named on the command line
 OTHER_SUFFIXES = (".toml", ".json")  # beside tables: schemas and hierarchies

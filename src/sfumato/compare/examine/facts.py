@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.auditing.proposals import Dependency, dependencies
 from sfumato.compare.examine.findings import (
     BrokenSum,
     CautionFacts,
@@ -22,17 +23,16 @@ from sfumato.compare.examine.findings import (
     SpecialColumn,
 )
 from sfumato.compare.examine.variables import spelled_categories
-from sfumato.data import bands
-from sfumato.data.behaviour import behaviours
-from sfumato.data.dates import spelled
-from sfumato.data.microdata import Microdata
-from sfumato.data.parts import TableInParts
-from sfumato.data.sums import held_by, relation
-from sfumato.data.treatment import Treatment
 from sfumato.kernels.groups import classes
 from sfumato.pair import Half
 from sfumato.pair.statistics import Sums
-from sfumato.restoration.proposals import Dependency, dependencies
+from sfumato.table import bands
+from sfumato.table.behaviour import behaviours
+from sfumato.table.dates import spelled
+from sfumato.table.microdata import Microdata
+from sfumato.table.parts import TableInParts
+from sfumato.table.sums import held_by, relation
+from sfumato.table.treatment import Treatment
 
 MIN_SHARE_OF_ENTROPY = 1 / 3  # of the entropy of the original: with less left, a recoding is named in the verdict
 CLASSES = 20  # of equal size: how much a number is taken to tell at most, so that deciles are not called little

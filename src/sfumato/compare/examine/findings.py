@@ -6,7 +6,7 @@ from typing import Literal
 
 from sfumato.compare.bootstrap import Way
 from sfumato.compare.figures import Figure
-from sfumato.data.schema import Kind
+from sfumato.table.schema import Kind
 
 Piece = Literal["cautions", "release", "records", "knowing", "detail", "usefulness", "regressions", "bootstrap"]
 Deed = Literal["grouped", "ends coded", "rounded", "suppressed", "perturbed"]

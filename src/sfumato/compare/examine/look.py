@@ -40,12 +40,12 @@ from sfumato.compare.progress import shared_out
 from sfumato.compare.results import Results, Which
 from sfumato.composition import Chain
 from sfumato.core import Measure, Method
-from sfumato.data.microdata import Microdata
-from sfumato.data.parts import TableInParts
 from sfumato.errors import OF_THE_RUN, NotApplicable, ParameterError, unexpected
 from sfumato.measurement import Measurement
 from sfumato.methods import OptimalRecoding
 from sfumato.pair.sampled import sampled
+from sfumato.table.microdata import Microdata
+from sfumato.table.parts import TableInParts
 
 SAID: dict[Piece, str] = {
     "cautions": "looking for what to warn of",

@@ -12,9 +12,9 @@ from sfumato.about import Records, Unit
 from sfumato.compare.examine.findings import RecordRisk, RecordsAtRisk
 from sfumato.compare.examine.variables import changed_share, spelled_categories
 from sfumato.compare.figures import figure
-from sfumato.data.dates import spelled
-from sfumato.data.microdata import Microdata
-from sfumato.data.recoding import aligned
+from sfumato.table.dates import spelled
+from sfumato.table.microdata import Microdata
+from sfumato.table.recoding import aligned
 
 LISTED = 12
 KEYS = 8  # of a record that are shown

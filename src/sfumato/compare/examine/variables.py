@@ -22,13 +22,13 @@ from sfumato.compare.examine.findings import (
     VariableDetail,
     VariableUtility,
 )
-from sfumato.data.dates import day_of
-from sfumato.data.describe import Finding, describe
-from sfumato.data.microdata import Microdata
-from sfumato.data.recoding import Recoding, recoding
-from sfumato.data.schema import Kind, Variable
 from sfumato.errors import SfumatoError
 from sfumato.measurement import Measurement
+from sfumato.table.dates import day_of
+from sfumato.table.describe import Finding, describe
+from sfumato.table.microdata import Microdata
+from sfumato.table.recoding import Recoding, recoding
+from sfumato.table.schema import Kind, Variable
 
 if TYPE_CHECKING:
     from sfumato.utility import IntervalOverlap

@@ -11,7 +11,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.atomic import reason
 from sfumato.errors import DataError, FileError, ParameterError
 from sfumato.kernels.ranks import Placed, Ranked, ranked
 from sfumato.kernels.spread import ROUNDING, mean_and_spread, mean_and_spread_of_long
@@ -19,6 +18,7 @@ from sfumato.kernels.stretches import code_counts, stretches
 from sfumato.pair.numbers_on_disk import NumbersOnDisk
 from sfumato.pair.sorting import Runs, SortedColumn
 from sfumato.pair.statistics import Workspace
+from sfumato.table.atomic import reason
 
 # Arrays of as many numbers as there are records, put aside in files of a folder where memory is short.
 #

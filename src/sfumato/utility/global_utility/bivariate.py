@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.microdata import Floats
-from sfumato.data.recoding import Recoding
 from sfumato.kernels.stretches import same_values
 from sfumato.pair import Half, Pair
+from sfumato.table.microdata import Floats
+from sfumato.table.recoding import Recoding
 from sfumato.utility.association import REASONS, TESTS, Column, PairTests, Scale, normal, pair_tests, turned
 from sfumato.utility.global_utility.univariate import Weights
 

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.microdata import Codes, Floats, Microdata
 from sfumato.errors import NotApplicable
 from sfumato.pair import Half, Pair
+from sfumato.table.microdata import Codes, Floats, Microdata
 
 # What is lost when values are put together: the three alternatives of section 3.3
 

@@ -13,12 +13,12 @@ import numpy as np
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure, chosen
-from sfumato.data.microdata import Floats
-from sfumato.data.schema import Schema
 from sfumato.errors import NotApplicable
 from sfumato.measurement import Measurement, Table
 from sfumato.pair import Half, Pair
 from sfumato.registry import catalogued
+from sfumato.table.microdata import Floats
+from sfumato.table.schema import Schema
 from sfumato.utility.association import WEIGHTED, pair_tests
 from sfumato.utility.global_utility import bivariate, multivariate, univariate, wording
 from sfumato.utility.global_utility.bivariate import SURVEY_RECORDS, Changed, Normality, Pairs, sides
@@ -268,7 +268,7 @@ class GlobalDataUtility(Measure):
 
     GDU = w mean(LDUuni) + (1 - w) mean(LDUbiv), w the ``univariate_weight``. Each variable: LDUuni = 1 - exp(-14 P), P
     of the two-sample Kolmogorov-Smirnov test (numeric) or the chi-squared test of homogeneity (ordinal, nominal); times
-    what recoding left, where values were put together (found by ``sfumato.data.recoding``): for merged categories the
+    what recoding left, where values were put together (found by ``sfumato.table.recoding``): for merged categories the
     share of comparisons still possible, for numbers the alternative that ``recoding`` names. Each pair: the test by
     Table 1 in both tables, then significance at ``threshold`` (in neither table: 1; in one: 0), direction (reversed: 0)
     and strength, 1 - |a - b| / max(a, b) of the squared coefficients (V, epsilon, eta, rho, r). A variable's LDUbiv is

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.data.microdata import Floats, Microdata
-from sfumato.data.schema import Schema, a_kind
 from sfumato.errors import NotApplicable
+from sfumato.table.microdata import Floats, Microdata
+from sfumato.table.schema import Schema, a_kind
 from sfumato.utility.models.design import Coding, Design, Rows, Usable
 from sfumato.utility.models.fitting import Sufficient, filled, gather, maximum_likelihood, triangle
 from sfumato.utility.models.formula import Model

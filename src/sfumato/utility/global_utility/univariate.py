@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.microdata import Codes, Floats
 from sfumato.kernels.kolmogorov import one_sample_p, two_sample_p
 from sfumato.kernels.stretches import code_counts, same_values, stretches
 from sfumato.pair import Half, Pair
 from sfumato.pair.sorting import Runs
 from sfumato.pair.statistics import Values, Workspace
+from sfumato.table.microdata import Codes, Floats
 from sfumato.utility.association.columns import MAX_RECORDS_IN_MEMORY, MEMORY
 from sfumato.utility.distribution_functions import functions
 from sfumato.utility.global_utility.coarsening import Alternative, kept, most_kept, present

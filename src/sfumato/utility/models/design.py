@@ -10,11 +10,11 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.microdata import Floats, Microdata
-from sfumato.data.schema import Schema, a_kind
 from sfumato.errors import NotApplicable
 from sfumato.pair import Half
 from sfumato.pair.statistics import Statistic, Sums, Values, merged
+from sfumato.table.microdata import Floats, Microdata
+from sfumato.table.schema import Schema, a_kind
 from sfumato.utility.models import formula
 from sfumato.utility.models.formula import Factor, Model
 

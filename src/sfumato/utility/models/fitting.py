@@ -10,12 +10,12 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.core import Measure
-from sfumato.data.microdata import Floats, Microdata
-from sfumato.data.schema import Schema
 from sfumato.errors import NotApplicable
 from sfumato.kernels.newton import State, curved, newton
 from sfumato.pair import Half, Pair
 from sfumato.pair.statistics import CrossProducts, Sums, Triangle, triangular
+from sfumato.table.microdata import Floats, Microdata
+from sfumato.table.schema import Schema
 from sfumato.utility.models import formula
 from sfumato.utility.models.design import Block, Coding, Column, Design, Rows, Usable
 from sfumato.utility.models.formula import Family, Model, as_models

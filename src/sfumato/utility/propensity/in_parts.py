@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
 from sfumato.engine import current
 from sfumato.kernels.newton import State
 from sfumato.pair import Half, Pair
 from sfumato.pair.sorting import Runs
 from sfumato.pair.statistics import Statistic, Sums
+from sfumato.table.microdata import Microdata
 from sfumato.utility.distribution_functions import functions
 from sfumato.utility.propensity import logistic, scores
 from sfumato.utility.propensity.logistic import Column, Degree, Design, arranged

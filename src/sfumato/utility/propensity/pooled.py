@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
-from sfumato.data.recoding import aligned
-from sfumato.data.weights import normalised
 from sfumato.errors import NotApplicable
 from sfumato.pair import Pair
+from sfumato.table.microdata import Microdata
+from sfumato.table.recoding import aligned
+from sfumato.table.weights import normalised
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]

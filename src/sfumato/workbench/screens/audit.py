@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sfumato.restoration.findings import Restored, Route
+from sfumato.auditing.findings import Restored, Route
 from sfumato.workbench.commands import read_call, reading
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft

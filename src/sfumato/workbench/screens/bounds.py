@@ -10,11 +10,11 @@ from sfumato.compare.choose import keeps
 from sfumato.compare.defaults import rescaled
 from sfumato.compare.figures import written as figure
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
 from sfumato.errors import SfumatoError
 from sfumato.project.reading import of_population as with_population
 from sfumato.project.reading import read_measures, refuse_unknown
 from sfumato.risk import KAnonymity, Reidentification
+from sfumato.table.microdata import Microdata
 from sfumato.utility import ConclusionChanges, IntervalOverlap, Suppressed, TableUtility
 from sfumato.utility.models import Model
 from sfumato.workbench import bounding

@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 from sfumato.compare.figures import written
 from sfumato.compare.naming import in_words
 from sfumato.errors import FileError, ParameterError
-from sfumato.show.map_plot import map_in_words, risk_utility_map, shortened
-from sfumato.show.page import embeddable
-from sfumato.show.summary import CandidateLine, Summary
+from sfumato.report.map_plot import map_in_words, risk_utility_map, shortened
+from sfumato.report.page import embeddable
+from sfumato.report.summary import CandidateLine, Summary
 from sfumato.workbench.board import Board, mark, weigh
 from sfumato.workbench.bounding import stated
 from sfumato.workbench.commands import judging, recoded_first, sweep_call, sweep_words

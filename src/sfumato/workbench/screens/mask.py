@@ -10,11 +10,11 @@ from sfumato.compare.figures import listed
 from sfumato.compare.naming import in_words, short_names, steps_of
 from sfumato.composition import Within
 from sfumato.core import Method
-from sfumato.data.formats import known_suffixes
-from sfumato.data.microdata import Microdata
 from sfumato.errors import SfumatoError
 from sfumato.project.reading import read_methods
 from sfumato.project.tables import read_protected
+from sfumato.table.formats import known_suffixes
+from sfumato.table.microdata import Microdata
 from sfumato.workbench import tries
 from sfumato.workbench.commands import of_table, recoded_first, sweep_call, sweep_words
 from sfumato.workbench.desk import Desk

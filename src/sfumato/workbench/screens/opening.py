@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.data.describe import Finding, describe
-from sfumato.data.files import tables_in
-from sfumato.data.formats import format_of, known_format, known_suffixes, located
-from sfumato.data.formats.delimited import DELIMITED
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema_file import schema_of, schema_text
 from sfumato.errors import FileError, SchemaError, SfumatoError
+from sfumato.table.describe import Finding, describe
+from sfumato.table.files import tables_in
+from sfumato.table.formats import format_of, known_format, known_suffixes, located
+from sfumato.table.formats.delimited import DELIMITED
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema_file import schema_of, schema_text
 from sfumato.workbench.begin import first_schema
 from sfumato.workbench.commands import read_call, reading
 from sfumato.workbench.desk import SCHEMA, Desk, stamp

@@ -13,15 +13,15 @@ import numpy as np
 from sfumato.compare.exposure import Counts
 from sfumato.compare.live import Effect, Live
 from sfumato.compare.recodings import Recode, Recodings
-from sfumato.data.bands import round_below
-from sfumato.data.dates import day_of, spelled
-from sfumato.data.describe import Thumbnail, thumbnail
-from sfumato.data.hierarchy import Hierarchy
-from sfumato.data.hierarchy_file import KNOWN, read_hierarchy
-from sfumato.data.hierarchy_proposal import Proposal, dated, propose
-from sfumato.data.schema import Schema, Variable
 from sfumato.errors import SfumatoError
-from sfumato.show.wording import number
+from sfumato.report.wording import number
+from sfumato.table.bands import round_below
+from sfumato.table.dates import day_of, spelled
+from sfumato.table.describe import Thumbnail, thumbnail
+from sfumato.table.hierarchy import Hierarchy
+from sfumato.table.hierarchy_file import KNOWN, read_hierarchy
+from sfumato.table.hierarchy_proposal import Proposal, dated, propose
+from sfumato.table.schema import Schema, Variable
 from sfumato.workbench.commands import read_call, recoded_first, recodings_of, sweep_words
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft

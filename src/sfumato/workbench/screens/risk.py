@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.compare.exposure import ASSUMED, Exposure, ScenarioExposure, coarsen_first, exposure
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import ALL_KEYS
-from sfumato.show.wording import percentage
+from sfumato.report.wording import percentage
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import ALL_KEYS
 from sfumato.workbench.commands import read_call, reading, recoded_first
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft

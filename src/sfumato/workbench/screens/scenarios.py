@@ -9,8 +9,8 @@ from typing import Any
 
 from sfumato.compare.exposure import Counts
 from sfumato.compare.live import Live
-from sfumato.data.schema import ALL_KEYS, Scenario, Schema, Variable
 from sfumato.errors import SfumatoError
+from sfumato.table.schema import ALL_KEYS, Scenario, Schema, Variable
 from sfumato.workbench.commands import read_call, reading, recodings_of
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft

@@ -10,9 +10,9 @@ from sfumato.compare.examine import examined
 from sfumato.compare.examine.findings import VariableDetail
 from sfumato.errors import FileError
 from sfumato.project.record import STORE
-from sfumato.show.side_by_side import PIECES, Coefficient, SideBySide, side_by_side
-from sfumato.show.summary import CandidateLine, Summary
-from sfumato.show.wording import percentage, quantity
+from sfumato.report.side_by_side import PIECES, Coefficient, SideBySide, side_by_side
+from sfumato.report.summary import CandidateLine, Summary
+from sfumato.report.wording import percentage, quantity
 from sfumato.workbench.board import finished, mark, weigh
 from sfumato.workbench.desk import Desk, stamp
 from sfumato.workbench.draft import Draft

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from sfumato.data.describe import MIN_RECORDS, Finding, Suggestion, describe
-from sfumato.data.microdata import Microdata
-from sfumato.data.reassembly import sizes
-from sfumato.data.roles import ProposedRole, proposed_roles
-from sfumato.data.schema import Schema, Special
+from sfumato.auditing.proposals import Proposals, Proposed, proposals
 from sfumato.errors import SchemaError
-from sfumato.restoration.proposals import Proposals, Proposed, proposals
+from sfumato.table.describe import MIN_RECORDS, Finding, Suggestion, describe
+from sfumato.table.microdata import Microdata
+from sfumato.table.reassembly import sizes
+from sfumato.table.roles import ProposedRole, proposed_roles
+from sfumato.table.schema import Schema, Special
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.screens.variable_wishes import Wish

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from sfumato.data.dates import date_formats, iso_format
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Category, Kind, Level, Role, Schema, Special, Variable
 from sfumato.errors import SfumatoError
+from sfumato.table.dates import date_formats, iso_format
+from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Category, Kind, Level, Role, Schema, Special, Variable
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.screens.screen import Refused

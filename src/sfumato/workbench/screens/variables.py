@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from sfumato.data.describe import Thumbnail, thumbnails
-from sfumato.data.households import household_level
-from sfumato.data.microdata import Microdata
-from sfumato.data.roles import ProposedRole
-from sfumato.data.schema import Kind, Level, Role, Schema, Special, Variable
+from sfumato.table.describe import Thumbnail, thumbnails
+from sfumato.table.households import household_level
+from sfumato.table.microdata import Microdata
+from sfumato.table.roles import ProposedRole
+from sfumato.table.schema import Kind, Level, Role, Schema, Special, Variable
 from sfumato.workbench.commands import read_call, reading
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft

@@ -1,0 +1,350 @@
+"""The restoration audit: what an intruder can read off the rest of a protected file.
+
+A weight of zero is looked at apart: who is out of scope, or of a stratum that was not drawn, is so for a reason, and
+raking leaves such weights as they are. Among all protected values those of such records are few, so that the audit,
+which looks at all of them, may not see that theirs are given back.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtrc
+
+from sfumato.arguments import require
+from sfumato.auditing.aims import Aim, aims, spelled
+from sfumato.auditing.findings import Audit, Example, Name, Restored, Route, listed, overall, repair, verdict
+from sfumato.auditing.guess import MIN_IN_BAND, best_guess
+from sfumato.auditing.matching import Matching, match
+from sfumato.auditing.of_parts import SampleDesign, sample_of_both, with_how_drawn
+from sfumato.auditing.releases import Release, columns_beside, releases_beside, together
+from sfumato.auditing.routes import ROUTES, RouteResult, Setting, each
+from sfumato.auditing.trials import DEPENDENCE, MAX_TRIED_VALUES, SCREENED, Sample, Target, Trial, judged_by
+from sfumato.errors import DataError, ParameterError
+from sfumato.pair.random_order import RandomOrder
+from sfumato.parameters import random_generator
+from sfumato.table import dates
+from sfumato.table.households import units as numbered_units
+from sfumato.table.microdata import Microdata
+from sfumato.table.parts import TableInParts
+from sfumato.table.sample_size import SAMPLED, check_sample
+
+if TYPE_CHECKING:
+    from sfumato.table.schema import Kind
+
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.intp]
+
+FALSE_ALARMS = 0.01  # the chance of any alarm in a file that gives nothing back, over all routes and columns tried
+
+SHOWN = 3  # examples of a route
+
+
+@dataclass(frozen=True)
+class _Checked:
+    near: float
+    margin: float
+
+    def __post_init__(self) -> None:
+        for name, least in (("near", 0.0), ("margin", 0.0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < 1:
+                raise ParameterError(f"audit: {name} must be a share from 0 to below 1; got {value!r}")
+
+
+def audit(
+    original: Any,
+    protected: Any,
+    *,
+    order: Sequence[int] | NDArray[np.integer] | RandomOrder | None = None,
+    beside: Mapping[str, Any] | None = None,
+    near: float = 0.01,
+    margin: float = 0.1,
+    rng: np.random.Generator | int | None = 0,
+    sample: int = SAMPLED,
+) -> Audit:
+    """Try to restore the protected values of a table from what it still holds.
+
+    A protected value is one of an analysed variable that the protected table does not show as it was: blank, changed,
+    coarsened, or its variable removed. Each route back (weight, order of the records, household members, ids, other
+    columns alone and together, sums, the tables ``beside``) is compared with the best guess from the published value
+    alone. A route is an alarm if it gets right more than ``margin`` above the guess, and more than luck: with a chance
+    of 1 % of any false alarm in the audit, corrected for all that was tried. Where protected values are few, it is
+    enough that the relation holds for nine in ten unprotected values. Of a variable with few values other columns must
+    moreover give back two thirds of what the guess leaves open: less is an association such as users of the file are
+    after. The best guess is granted the distribution of the protected values. If that alone tells them, such as where
+    one region was blanked or a variable of two values changed, a route is an alarm if it gives two thirds of what a
+    guess from the file alone leaves open. Of a number that is published nearly as it was, it is an alarm if a route
+    exceeds the guess by the ``margin`` in what is met exactly.
+
+    A category is right if it is the true one, a number if its rank is off by at most ``near`` of the records.
+
+    ``order`` names, for each protected record, the record of the original (from 0); without it records are matched by
+    id, by position, or by the variables that were not touched. ``rng`` draws the sample that large tables are looked
+    through with.
+
+    Of tables in parts a ``sample`` of the records is audited, the same in both: by position, or by ``order``, which may
+    be the random one of a release in parts. Up to half of it are records with suppressed values, and up to a quarter
+    others that show the same categories; the rest is drawn at random.
+
+    >>> import pyarrow as pa
+    >>> from sfumato.table.schema import Schema, Variable
+    >>> towns = ["Aix", "Bonn", "Cork", "Dole"] * 15
+    >>> table = pa.table({"town": towns, "weight": [float(len(towns) + ord(town[0])) for town in towns]})
+    >>> data = Microdata.from_frame(table, Schema((Variable("weight"),), weight="weight"))
+    >>> blank = pa.array([None if i % 5 == 0 else town for i, town in enumerate(towns)])
+    >>> found = audit(data, table.set_column(0, "town", blank))
+    >>> found["weight"].worst.restored, found["weight"].worst.guess
+    (1.0, 0.25)
+    """
+    _Checked(near, margin)
+    require("audit", Mapping | None, "tables by name", beside=beside)
+    if isinstance(original, TableInParts) or isinstance(protected, TableInParts):
+        both = sample_of_both(original, protected, order, beside, check_sample(sample))
+        tables = both.original, both.protected
+        found = audit_of(*tables, order=both.order, near=near, margin=margin, rng=rng, seen=both.seen)
+        return replace(with_how_drawn(found, *tables, both.seen), matched=both.matched)
+    if isinstance(order, RandomOrder):
+        raise ParameterError("audit: a RandomOrder is that of a table in parts; give the numbers of the records")
+    return audit_of(original, protected, order=order, beside=beside, near=near, margin=margin, rng=rng)
+
+
+def audit_of(
+    original: Any,
+    protected: Any,
+    *,
+    order: Sequence[int] | NDArray[np.integer] | None = None,
+    beside: Mapping[str, Any] | None = None,
+    near: float = 0.01,
+    margin: float = 0.1,
+    rng: np.random.Generator | int | None = 0,
+    seen: SampleDesign | None = None,
+) -> Audit:
+    """Audit tables in memory; ``seen`` says how their records were drawn, if they are some of a table in parts."""
+    before = Microdata.from_frame(original)
+    after = Microdata.beside(before, protected)
+    matching = match(before, after, order)
+    generator = random_generator(rng)
+    notes = [matching.note] if matching.note else []
+    setting = _setting(before, after, matching, near, generator, notes, seen or SampleDesign())
+    others: tuple[Release, ...] = ()
+    if beside is not None:
+        others = releases_beside(before, beside, notes)
+        setting = replace(setting, beside=columns_beside(before, matching, others))
+    counted: dict[str, int] = {}
+    for target in setting.targets:
+        counted[target.aim.name] = counted.get(target.aim.name, 0) + len(target.aim.cells)
+    routes = _judged(setting, matching, margin) if setting.targets else _idle()
+    notes += _sampled(setting)
+    released = Release("this release", after.take(matching.rows), matching.records)
+    return Audit(
+        records=len(matching.rows),
+        protected=counted,
+        routes=routes,
+        near=float(near),
+        margin=float(margin),
+        matched=matching.how,
+        verdict=overall(routes, counted),
+        notes=tuple(notes),
+        together=together(before, released, others, near, generator) if others else None,
+    )
+
+
+def _setting(
+    original: Microdata,
+    protected: Microdata,
+    matching: Matching,
+    near: float,
+    rng: np.random.Generator,
+    notes: list[str],
+    seen: SampleDesign,
+) -> Setting:
+    """Put both tables into the order of the protected one, and collect what is protected."""
+    if not len(matching.rows):
+        raise DataError("no record of the protected table could be matched")
+    before, after = original.take(matching.records), protected.take(matching.rows)
+    units = numbered_units(before) if before.schema.household is not None else None
+    sample = Sample(rng.permutation(len(after)))
+    truth, told = (seen.asked(table, matching.records) for table in (before, after))
+    targets = tuple(Target(aim, best_guess(aim), sample, units) for aim in aims(truth, told, near))
+    return Setting(before, after, targets, units, near, None, notes)
+
+
+def _idle() -> tuple[Route, ...]:
+    return tuple(Route(name, untried="no value is protected") for name in ROUTES)
+
+
+def _judged(setting: Setting, matching: Matching, margin: float) -> tuple[Route, ...]:
+    found = list(each(setting))
+    tried = sum(not isinstance(trials, str) for _, trials in found)
+    return tuple(
+        _route(name, trials, setting, matching, margin, FALSE_ALARMS / max(tried, 1)) for name, trials in found
+    )
+
+
+def _route(name: Name, found: RouteResult, setting: Setting, matching: Matching, margin: float, alpha: float) -> Route:
+    """Judge a route: its variables, the worst first."""
+    if isinstance(found, str):
+        return Route(name, untried=found)
+    level = alpha / max(sum(trial.tests for trial in found), 1)
+    judged = [(judged_by(name, trial, level, margin), trial) for trial in found]
+    judged.sort(key=lambda one: _severity(one[0]))
+    alarms = [restored for restored, _ in judged if restored.alarm]
+    worst = judged[0][0]
+    return Route(
+        name,
+        worst=worst,
+        by_variable=tuple(restored for restored, _ in judged),
+        examples=examples(name, [one for one in judged if one[0].alarm], setting, matching.records),
+        verdict=verdict(worst),
+        repair=repair(name, alarms, setting.original.schema) if alarms else "",
+    )
+
+
+def _severity(found: Restored) -> tuple[bool, float, str, str]:
+    """Put what restores first, and what exceeds the guess most in terms of chance."""
+    return not found.alarm, -found.excess * float(np.sqrt(found.values)), found.variable, found.level
+
+
+def _sampled(setting: Setting) -> list[str]:
+    """Say what was done on a sample."""
+    told = []
+    if any(len(target.aim.cells) > MAX_TRIED_VALUES for target in setting.targets):
+        told.append(f"of a variable with more protected values, a random {MAX_TRIED_VALUES:,} were tried")
+    if any(target.screened for target in setting.targets):
+        told.append(
+            f"other columns were looked through on a random {SCREENED[0]:,} records and {SCREENED[1]:,} protected "
+            "values; the best three were then tried on all"
+        )
+    if any(not target.aim.taught for target in setting.targets):
+        told.append(
+            "where too few values of a variable stand as they were, its relations are taken as known from the original"
+        )
+    if any(target.aim.hidden is not None for target in setting.targets):
+        told.append("where no record shows a category any more, what goes with it is taken as known from the original")
+    return told
+
+
+def with_zero_weights(found: Audit, original: Microdata, table: Microdata) -> Audit:
+    """Return the audit with an alarm of the weight where a weight of zero gives values back; records are in one order.
+
+    The intruder knows why records have none, so he is granted what most of those have whose value is published alike.
+    That is an alarm if it gives back two thirds of what the best guess leaves open, by more than the audit's margin and
+    by more than luck, in ten records at least.
+    """
+    weight = table.schema.weight
+    if weight is None or found["weight"].alarm:
+        return found
+    zero = table.weights() == 0
+    if not zero.any() or zero.all():
+        return found
+    tried = [one for aim in aims(original, table, found.near) if (one := _told(aim, zero, weight)) is not None]
+    level = FALSE_ALARMS / max(len(tried), 1)
+    alarms = [one for one, luck in tried if one.excess > found.margin and luck < level and _depends(one)]
+    if not alarms:
+        return found
+    alarms.sort(key=lambda one: (-one.excess * one.values**0.5, one.variable))
+    names = listed(list(dict.fromkeys(one.variable for one in alarms)))
+    closing = (
+        f"leave out the records whose {weight} is 0, or give them a weight, or suppress {names} in no way that goes "
+        "with it: raking leaves a weight of 0 as it is"
+    )
+    alarm = Route("weight", alarms[0], tuple(alarms), verdict=verdict(alarms[0]), repair=closing)
+    routes = tuple(alarm if route.name == "weight" else route for route in found.routes)
+    return replace(found, routes=routes, verdict=overall(routes, dict(found.protected)))
+
+
+def _depends(one: Restored) -> bool:
+    return one.excess >= DEPENDENCE * (1 - one.guess)
+
+
+def _told(aim: Aim, zero: Mask, weight: str) -> tuple[Restored, float] | None:
+    """Return what a weight of zero gives back of a variable, and the chance that luck does; None for few values."""
+    asked = zero[aim.cells]
+    cells = aim.cells[asked]
+    if len(cells) < MIN_IN_BAND:
+        return None
+    guess = best_guess(aim)
+    right = guess.right[asked].copy()
+    exact = aim.right(cells, guess.values[asked])[1]
+    guessed = float(right.mean())
+    for band in np.unique(aim.band[cells]):
+        mine = aim.band[cells] == band
+        if np.count_nonzero(mine) >= MIN_IN_BAND:
+            right[mine], exact[mine] = aim.right(cells[mine], _usual(aim, cells[mine]))
+    share = float(right.mean())
+    luck = float(bdtrc(right.sum() - 1, len(cells), max(guessed, guess.chance))) if right.any() else 1.0
+    told = Restored(
+        variable=aim.name,
+        level=aim.level,
+        evidence=(f"{weight} = 0",),
+        values=len(cells),
+        restored=share,
+        exactly=float(exact.mean()),
+        guess=guessed,
+        holds=None,
+        learnt="the original",
+        reading="restores",
+        columns=(weight,),
+    )
+    return told, luck
+
+
+def _usual(aim: Aim, cells: Rows) -> NDArray[np.int64] | NDArray[np.float64]:
+    """Return one answer for all: the most common category, or the median number."""
+    true = aim.truth.codes[cells]
+    if aim.number:
+        return np.full(len(cells), float(np.median(aim.truth.levels[true])))
+    return np.full(len(cells), np.bincount(true).argmax())
+
+
+def examples(
+    name: Name, judged: Sequence[tuple[Restored, Trial]], setting: Setting, records: NDArray[np.intp]
+) -> tuple[Example, ...]:
+    """Return values given back that the guess misses."""
+    told = []
+    for found, trial in judged:
+        for at in np.flatnonzero(_given_back(found, trial) & trial.answered)[:SHOWN]:
+            row = trial.rows[[at]]
+            aim = trial.target.aim
+            level = aim.truth.levels[aim.truth.codes[row[0]]]
+            true = _written(level, setting.original.schema[aim.name].kind)
+            gone = aim.name not in setting.protected.columns
+            published = "not published" if gone else spelled(setting.protected, aim.name, row)[0]
+            how = _how(name, trial, setting.protected, int(row[0]))
+            told.append(Example(int(records[row[0]]) + 1, aim.name, published, true, how, exact=bool(trial.exact[at])))
+    return tuple(told[:SHOWN])
+
+
+def _given_back(found: Restored, trial: Trial) -> NDArray[np.bool_]:
+    """Tell which values are right that the guess misses."""
+    target = trial.target
+    if found.basis == "exactly":
+        return trial.exact & ~target.guessed_exactly[np.searchsorted(target.aim.cells, trial.rows)]
+    if found.basis == "the file alone" and target.unaware is not None:
+        return trial.right & (target.unaware[trial.rows] < 1)
+    return trial.right & ~target.guessed(trial.rows)[1]
+
+
+def _written(level: Any, kind: "Kind") -> str:
+    if isinstance(level, str):  # a class of a number or date, which is what is published of it
+        return level
+    if kind == "date":
+        return dates.spelled(float(level))
+    return f"{level:.15g}" if kind == "numeric" else str(level)
+
+
+def _how(name: Name, trial: Trial, protected: Microdata, row: int) -> str:
+    if name == "order":
+        return "the rows before and after it"
+    if name == "household":
+        shown = trial.evidence.shown[0]
+        known = shown in protected.columns
+        return f"others with {shown} = {spelled(protected, shown, np.array([row]))[0]}" if known else shown
+    values = []
+    for column in trial.evidence.shown:
+        known = column in protected.columns
+        values.append(f"{column} = {spelled(protected, column, np.array([row]))[0]}" if known else column)
+    return ", ".join(values)

@@ -1,0 +1,775 @@
+"""The verdict: publish or not, what protects the file, who would be found before and after, and what it costs."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from sfumato.about import MeasureAbout, keeps_bound
+from sfumato.auditing.findings import Checked
+from sfumato.compare.choose import Choice, Shortfall, asks_for_all, keeps, left_open
+from sfumato.compare.examine.findings import (
+    Examination,
+    FewLeft,
+    Merged,
+    MoreKnown,
+    ReleaseFacts,
+    VariableDetail,
+)
+from sfumato.compare.figures import listed, written
+from sfumato.compare.results import Results, Row
+from sfumato.compare.rows import half_width
+from sfumato.composition import Chain
+from sfumato.measurement import AT_LEAST, AT_MOST, BY_MODEL, KNOWING, MODELS_DIFFER, WITH_REGISTER
+from sfumato.report.advice import MADE, TOPIC_OF
+from sfumato.report.grades import MIN_DISTANCE_APART, is_changed, is_untold, pairs_there
+from sfumato.report.summary import Bound, Change, MeasureLine, Verdict
+from sfumato.report.wording import count, lower_first, number, percentage
+from sfumato.table.roles import Undeclared
+
+EXPECTED = "expected re-identifications"
+BY_CHANCE = ("by chance", "baseline")  # parts that say how often an intruder would be right without the file
+COARSER, ENDS, UNTRUE = ("grouped", "rounded"), ("ends coded",), ("perturbed",)
+LABEL = 24  # characters of a category's label
+SUMS = 3  # that no longer hold and are told with their figures
+GROUPS = 3  # of categories put together that are told for one variable
+REASONS = 3  # told where nothing could be measured
+GOES_OUT = "of the file that goes out"
+PERSONS_FOUND = "Re-identification under the worst scenario"
+KNOWING_ALL = "by who knows all variables, too"  # beyond the scenarios
+EXPLAINED: Mapping[str, str] = {  # lines of the table before / after, by how they end
+    KNOWING_ALL: "an intruder who knows every variable of a person, amounts and answers too, and not only the keys of "
+    "a scenario, would find so many records: what the scenarios leave out, on which there is no bound unless it is "
+    "asked for",
+    "if the file told who lives together": "the file holds no number of the household, and an intruder puts families "
+    "together by what their members share; with the number, if it were published, he would find so many",
+    "largest chance of a record": "how likely the single record that is easiest to find is found; the bound is on the "
+    "mean over all records",
+    "largest chance of a household": "how likely the single household that is easiest to find is found; the bound is "
+    "on the mean over all households",
+    "violating k": "protected records that fewer than k records agree with, where a blank may be any value; "
+    "KAnonymity counts blanks by its own rule, told below, so that the two may differ",
+    GOES_OUT: "figures of a random method are means over its draws, and repairs come after them; this is the figure of "
+    "the one file that is written, as sfumato compare finds it",
+}
+MIN_LOSS: Mapping[str, float] = {"share": 0.02, "percent": 2.0}  # by unit of utility: a loss that is worth saying
+MIN_SHARE_OF_GAIN = 0.8  # of what a wider bound gains
+MIN_DIFFERENT_NUMBERS = 100  # different numbers from which on they tell records apart
+
+
+def verdict_of(
+    results: Results,
+    row: Row | None,
+    examination: Examination | None,
+    choice: Choice | None,
+    *,
+    name: str,
+    done: str,
+    measures: Mapping[str, MeasureLine],
+    bounds: Sequence[Bound] = (),
+    names: Mapping[str, str] | None = None,
+    checked: Checked | None = None,
+    despite_audit: bool = False,
+    undeclared: Undeclared | None = None,
+    in_the_way: Sequence[str] = (),
+    widest: bool = False,
+    file: str = "",
+    distinct: Mapping[str, int] | None = None,
+) -> Verdict:
+    """Say what was decided of the candidate in ``row``, or that none can be published and what to change.
+
+    ``name`` is what the candidate is called, ``done`` what it does to the file, ``names`` are candidates' short names.
+    A table that gives protected values back, as ``checked`` says, is not published unless ``despite_audit``; one with
+    columns that are ``undeclared`` is not published at all. ``distinct`` counts the values of the original's variables.
+    """
+    called = names or {}
+    silent = undeclared if undeclared is not None and undeclared.names else None
+    leaks = checked is not None and not checked.passed
+    if choice is None:
+        publish, words = None, name
+    elif row is None:
+        measured = any(one.means for one in results.rows)
+        why = "no candidate keeps the bounds" if measured else "no candidate could be made and measured"
+        publish, words = False, f"Do not publish: {why}"
+    elif silent is not None and not silent.silent:
+        them = "it" if len(silent.names) == 1 else "them"
+        said = f"{listed(silent.names, 4)} may name persons, and the schema gives no reason to publish {them}"
+        publish, words = False, f"Do not publish: {said}"
+    elif silent is not None:
+        verb = "is" if len(silent.names) == 1 else "are"
+        publish, words = False, f"Do not publish: nobody has said what {listed(silent.names, 4)} {verb}"
+    elif checked is not None and leaks and (not despite_audit or checked.unready):
+        publish, words = False, f"Do not publish yet: {name} keeps the bounds, but {_held_back(checked)}"
+    elif examination is not None and "release" in examination.failed:
+        words = f"Do not publish yet: {name} keeps the bounds, but what its users may be told could not be worked out"
+        publish = False
+    else:
+        publish, words = True, f"Publish: {name}{', chosen by hand' if choice.by_hand else ''}{_without(checked)}"
+    changes = tuple(
+        _changes(results, row, measures, bounds, checked, None if examination is None else examination.knowing)
+    )
+    return Verdict(
+        publish=publish,
+        words=words,
+        done=done,
+        found=_against_chance(results, row) or _found(results, row, bounds),
+        basis=" ".join(filter(None, (basis_of(results, *([row] if row is not None else results.rows)), _draws(row)))),
+        price=(
+            *(_losses(examination) if examination is not None else ()),
+            *(_price_of_bounds(results, row, choice, called) if choice is not None and row is not None else ()),
+            *(_deeds(examination) if examination is not None else ()),
+        ),
+        collected=tuple(_collected(results, examination.release, checked, distinct or {}))
+        if examination is not None and examination.release is not None
+        else (),
+        warnings=(
+            *(_left_out(results, checked) if row is not None else ()),
+            *(_by_hand(results, row, choice, called) if choice is not None else ()),
+            *(_warnings(results, row, choice, bounds, measures) if choice is not None else ()),
+            *(_unlucky(results, row, choice, called) if choice is not None and row is not None else ()),
+            *(_membership(results, row) if row is not None else ()),
+            *(_units_found(examination) if examination is not None else ()),
+            *(_broken_sums(examination) if examination is not None else ()),
+            *(_level_weights(examination.release) if examination is not None else ()),
+            *_given_back(checked),
+            *(silent.sentences if silent is not None and choice is not None else ()),
+        ),
+        advice=(*_advice(results, choice, measures, bounds, called, widest=widest), *in_the_way)
+        if choice is not None and row is None
+        else (
+            *(silent.advice(file) if silent is not None else ()),
+            *(_repairs(checked) if silent is None or (leaks and not despite_audit) else ()),
+        )
+        if publish is False
+        else (),
+        changes=changes,
+        explained=tuple(
+            f"{words[:1].upper()}{words[1:]}: {what}."
+            for words, what in EXPLAINED.items()
+            if any(change.part and change.what.endswith(words) for change in changes)
+        ),
+    )
+
+
+def basis_of(results: Results, *rows: Row | None) -> str:
+    """Say which records figures and details are of, where these are not all; which figures of these rows are estimates.
+
+    Of several rows the largest standard error is told.
+    """
+    errors: dict[str, float] = {}
+    for row in rows:
+        for key, error in (row.sampling if row is not None else {}).items():
+            errors[key] = max(error, errors.get(key, 0.0))
+    said = [_estimate(results, key, error) for key, error in errors.items() if key in results.figures]
+    if results.sampled:
+        but = ", but for what is estimated" if said else ""
+        said.insert(
+            0,
+            f"Figures are of all {len(results.table):,} records{but}; details and pictures are of a random sample of "
+            f"{results.sampled:,}, the audit of as many, with suppressed values first.",
+        )
+    return " ".join(said)
+
+
+def _draws(row: Row | None) -> str:
+    """Say of a random candidate that its figures are means over several tables, of which one goes out."""
+    if row is None or row.method is None or not row.method.about.random or row.replicates < 2:
+        return ""
+    return f"Figures are means over {row.replicates} draws; the first of them is the file that goes out."
+
+
+def _estimate(results: Results, key: str, error: float) -> str:
+    """Say that a figure is an estimate, of how many records, and how sure it is."""
+    about, size = results.figures[key], results.looked_for(key)
+    of = f": {size:,} of {count(len(results.table), 'record')}, drawn at random, were looked for" if size else ""
+    return f"{about.title} is an estimate, as are most of its parts{of}, standard error {written(error, about.unit)}."
+
+
+def _held_back(checked: Checked) -> str:
+    """Say what keeps a table that keeps the bounds from going out."""
+    if checked.unready:
+        return "it could not be made ready to go out"
+    return "it could not be audited" if checked.audit is None else "the file gives values back"
+
+
+def _without(checked: Checked | None) -> str:
+    """Count the variables that the file lacks, for the first line."""
+    return f", {count(len(checked.gone), 'variable')} left out" if checked is not None and checked.gone else ""
+
+
+def _left_out(results: Results, checked: Checked | None) -> Iterator[str]:
+    """Say which variables had to be left out after the figures were measured, and what that costs."""
+    if checked is None or not checked.gone:
+        return
+    said = f"{count(len(checked.gone), 'variable')} had to be left out of the file that goes out: "
+    said += f"{listed(checked.gone, 8)}."
+    weight = results.table.schema.weight
+    if weight in checked.gone:
+        said += f" {weight} is the survey weight: without it no population estimate can be made."
+    for key, value in checked.after.items():
+        title, unit = results.figures[key].title, results.figures[key].unit
+        said += f" {title} of the file that goes out is {written(value, unit)}."
+    yield said
+
+
+def _given_back(checked: Checked | None) -> tuple[str, ...]:
+    """Say what the rest of the file gives back, or why that is not known."""
+    if checked is None:
+        return ()
+    if checked.audit is None:
+        return (f"What the rest of the file gives back was not tried: {checked.unaudited}.",)
+    return tuple(f"{route.title.capitalize()} {route.verdict}." for route in checked.audit.routes if route.alarm)
+
+
+def _units_found(examination: Examination) -> Iterator[str]:
+    """Warn that records seem to belong together, and that nobody has said so."""
+    for name, evidence in examination.cautions.units_found if examination.cautions is not None else ():
+        yield (
+            f"{name} looks like the number of a household, a firm or a person with several records ({evidence}), and "
+            "the schema names none: who knows all records of one was not judged. "
+            f'Write household = "{name}" if it is so.'
+        )
+
+
+def _broken_sums(examination: Examination) -> Iterator[str]:
+    """Warn that totals are no longer what their parts make."""
+    broken = examination.cautions.broken_sums if examination.cautions is not None else ()
+    if broken:
+        told = [
+            f"{one.name} = {one.formula} ({percentage(one.after)} of the records, before {percentage(one.before)})"
+            for one in sorted(broken, key=lambda one: one.after)
+        ]
+        more = f" and {count(len(told) - SUMS, 'other sum')}" if len(told) > SUMS else ""
+        yield f"No longer adds up after protection: {', '.join(told[:SUMS])}{more}."
+
+
+def _level_weights(release: ReleaseFacts | None) -> Iterator[str]:
+    """Warn that the weights are all the same now, so that they weigh nothing."""
+    for variable in release.variables if release is not None else ():
+        if release is not None and variable.name == release.weight and variable.one_left:
+            yield (
+                f"{variable.name}, the survey weight, is the same for all records of the file that goes out: no "
+                "population estimate can be made from it. Where fewer variables are made coarser, more of it is left."
+            )
+
+
+def _of_households(results: Results) -> str | None:
+    """Return the key of the measure that tells how many households are found, if one was computed."""
+    return next((repr(m) for m in results.measures if getattr(m, "unit", "") == "household" and m.about.paired), None)
+
+
+def _price_of_bounds(results: Results, row: Row, choice: Choice, names: Mapping[str, str]) -> Iterator[str]:
+    """Say what each bound costs that costs much: what would be gained by a wider one, the others kept.
+
+    Of the candidates that gain most of it the one is named that breaks the bound least. What the bound on households
+    costs is said in any case.
+    """
+    if choice.by_hand or choice.objective not in row.means:
+        return
+    about = results.figures[choice.objective]
+    measured = [r for r in results.rows if {choice.objective, *choice.bounds} <= r.means.keys()]
+
+    def gained(other: Row) -> float:
+        return _worse(row.means[choice.objective], about) - _worse(other.means[choice.objective], about)
+
+    for key in choice.bounds:
+        others = [(which, bound) for which, bound in choice.bounds.items() if which != key]
+        bounded = results.figures[key]
+        breaking = [r for r in measured if not keeps(r, key, choice.bounds[key], bounded)]
+        allowed = [r for r in breaking if all(keeps(r, w, bound, results.figures[w]) for w, bound in others)]
+        most = max(map(gained, allowed), default=0.0)
+        if most <= 0 or (most < MIN_LOSS.get(about.unit, math.inf) and key != _of_households(results)):
+            continue
+        near = [r for r in allowed if gained(r) >= MIN_SHARE_OF_GAIN * most]
+        best = min(near, key=lambda r: _worse(r.means[key], bounded))
+        has, would = (written(r.means[choice.objective], about.unit) for r in (row, best))
+        yield (
+            f"the bound on {lower_first(bounded.title)} costs {about.title} {has} instead of {would}: with "
+            f"{written(best.means[key], bounded.unit)} in place of {written(choice.bounds[key], bounded.unit)} it "
+            f"would be {names.get(best.candidate, best.candidate)}"
+        )
+
+
+def _worse(value: float, about: MeasureAbout) -> float:
+    return value if about.better == "lower" else -value
+
+
+def _repairs(checked: Checked | None) -> tuple[str, ...]:
+    if checked is None or checked.audit is None:
+        return ()
+    told = tuple(f"{repair[:1].upper()}{repair[1:]}." for repair in checked.audit.repairs)
+    return (*told, "Or release it all the same, with --despite-audit, if you know why that does no harm.")
+
+
+def _by_hand(results: Results, row: Row | None, choice: Choice, names: Mapping[str, str]) -> Iterator[str]:
+    """Say which candidate a choice by hand was preferred to, and what that costs or saves."""
+    if choice.by_hand and row is not None and choice.best not in (None, row.candidate):
+        about = results.figures[choice.objective]
+        taken, chosen = (written(r.means[choice.objective], about.unit) for r in (results.row(choice.best), row))
+        name = names.get(choice.best, choice.best)
+        yield f"Chosen by hand: by its figures {name} would have been taken ({about.title} {taken}, not {chosen})."
+
+
+def already_kept(bound: Bound, measure: MeasureLine, value: float) -> str:
+    """Say that the original keeps a bound as it is.
+
+    >>> line = MeasureLine("X()", "X", "Records found", "risk", "lower", "share")
+    >>> already_kept(Bound("X()", "X", 0.05, "at most 5 %"), line, 0.019)
+    'records found at most 5 % asks for nothing: the original has 1.9 % without any protection'
+    """
+    has = written(value, measure.unit)
+    return f"{lower_first(measure.title)} {bound.text} asks for nothing: the original has {has} without any protection"
+
+
+def _warnings(
+    results: Results, row: Row | None, choice: Choice, bounds: Sequence[Bound], measures: Mapping[str, MeasureLine]
+) -> Iterator[str]:
+    """Tell what makes the verdict weaker than it sounds."""
+    before = results.unprotected
+    if not any(measures[bound.key].purpose == "risk" for bound in bounds):
+        yield "No risk is bounded: this is the best under these bounds, however much it gives away. Bound a risk too."
+    yield from _intruder(results, row or before)
+    for bound in bounds:
+        if bound.key in choice.idle and before is not None:
+            said = already_kept(bound, measures[bound.key], before.means[bound.key])
+            yield f"The bound on {said}. Lower it, or check that the keys are all that an intruder may know."
+    if row is not None and row.candidate in choice.unsure:
+        yield from _unsure(results, row, bounds)
+    if row is not None and row.candidate in choice.unknown:
+        yield "The chosen one is random and was drawn once, so its spread is unknown. Run several replicates."
+
+
+def _unlucky(results: Results, row: Row, choice: Choice, names: Mapping[str, str]) -> Iterator[str]:
+    """Warn that the draw that goes out is worse than the mean it was chosen by, and than another candidate's table."""
+    key, about = choice.objective, results.figures[choice.objective]
+    own = row.values.get(key, ())
+    able = set(choice.feasible) - {row.candidate, *choice.passed_over}
+    others = [r for r in results.rows if r.candidate in able and r.values.get(key)]
+    if len(own) < 2 or not others or math.isnan(own[0]):
+        return
+    best = min(others, key=lambda r: _worse(r.values[key][0], about))
+    if _worse(own[0], about) - _worse(best.values[key][0], about) < MIN_LOSS.get(about.unit, math.inf):
+        return
+    has, mean, would = (written(value, about.unit) for value in (own[0], row.means[key], best.values[key][0]))
+    yield (
+        f"The draw that goes out has {about.title} {has}, and the mean of the draws is {mean}: "
+        f"{names.get(best.candidate, best.candidate)} would go out with {would}. Choose it with --choose, or draw "
+        "again with another seed."
+    )
+
+
+def _membership(results: Results, row: Row) -> Iterator[str]:
+    """Say of records drawn anew that nothing was measured of who took part."""
+    if _drawn_anew(results, row):
+        yield (
+            "Who took part was not measured. The records are not those of the original, but may lie nearer to them "
+            "than to other people's, so that who knows a person may tell whether that person is in the original."
+        )
+
+
+def _drawn_anew(results: Results, row: Row) -> bool:
+    """Tell whether a candidate's records are not those of the original, so that nobody can be found again in it."""
+    method, elsewhere = row.method, results.tables.get(row.candidate)
+    steps = () if method is None else method.steps if isinstance(method, Chain) else (method,)
+    drawn = any(TOPIC_OF.get(step.family) == MADE and not step.about.keeps_records for step in steps)
+    return drawn or (elsewhere is not None and not elsewhere.matched)
+
+
+def _against_chance(results: Results, row: Row | None) -> str:
+    """Say of records drawn anew how often an intruder is right, beside how often he would be right by chance."""
+    if row is None or not _drawn_anew(results, row):
+        return ""
+    told = []
+    for key, about in results.figures.items():
+        chance = next((row.parts.get(key, {}).get(part) for part in BY_CHANCE if part in row.parts.get(key, {})), None)
+        if about.purpose == "risk" and key in row.means and chance is not None:
+            unit = about.unit
+            told.append(f"{about.title} {written(row.means[key], unit)}, by chance {written(chance, unit)}")
+    return f"Against chance: {'; '.join(told)}." if told else ""
+
+
+def _intruder(results: Results, row: Row | None) -> Iterator[str]:
+    """Say which intruder decides and what the other finds, and how sure an estimate of the population is."""
+    known = [key for key in results.figures if row is not None and key in row.means]
+    silent = [k for k in known if row is not None and WITH_REGISTER in row.parts.get(k, {})]
+    if row is not None and silent and not results.table.schema.scenarios:
+        units = ["households" if "household" in results.figures[key].title else "records" for key in silent]
+        finds, others = (
+            " and ".join(f"{percentage(share)} of the {unit}" for share, unit in zip(shares, units, strict=True))
+            for shares in ([row.means[key] for key in silent], [row.parts[key][WITH_REGISTER] for key in silent])
+        )
+        yield (
+            f"No scenario is declared, and the file has weights: the intruder who knows who took part decides, and "
+            f"finds {finds}. One with a register of the population, who does not know it, finds {others}. Declare who "
+            "the intruder is, by membership in a scenario."
+        )
+    for key in known:
+        parts = {} if row is None else row.parts.get(key, {})
+        found = 0.0 if row is None else row.means[key]
+        by_model = {name.removeprefix(BY_MODEL): share for name, share in parts.items() if name.startswith(BY_MODEL)}
+        if not by_model:
+            continue
+        low, high = (min(by_model, key=lambda n: by_model[n]), max(by_model, key=lambda n: by_model[n]))
+        sure = f"between {percentage(parts[AT_LEAST])} and {percentage(parts[AT_MOST])} in 95 of 100 cases"
+        said = f"{results.figures[key].title} rests on a model of the population: {percentage(found)}, {sure}."
+        if by_model[high] > MODELS_DIFFER * by_model[low]:
+            said += (
+                f" Models differ by more than a factor of {MODELS_DIFFER:g}, from {percentage(by_model[low])} "
+                f"({low}) to {percentage(by_model[high])} ({high}); the larger decides."
+            )
+        if KNOWING in parts:
+            said += f" An intruder who knows who took part finds {percentage(parts[KNOWING])}."
+        yield said
+
+
+def _unsure(results: Results, row: Row, bounds: Sequence[Bound]) -> Iterator[str]:
+    """Say of which bounds it is not sure that they are kept, and what would make it so."""
+    near = [bound for bound in bounds if left_open(row, bound.key, bound.limit, results.figures[bound.key])]
+    doubtful = []
+    for bound in near:
+        about, size, records = results.figures[bound.key], results.looked_for(bound.key), len(results.table)
+        if bound.key not in row.sampling or not size or not asks_for_all(bound.limit, about):
+            doubtful.append(bound)
+            continue
+        yield (
+            f"{about.title} {bound.text} is not sure: the {size:,} records looked for keep it, but the figure of all "
+            f"{records:,} may be off by {written(half_width(row, bound.key), about.unit)} (95 %). Only looking for all "
+            f"of them, by sample={records}, makes it sure."
+        )
+    if doubtful:
+        looked = any(bound.key in row.sampling for bound in doubtful)
+        more = "Look for more records, by sample=..., or run more replicates" if looked else "Run more replicates"
+        yield f"Chance may decide whether the bound is kept: the 95 % interval holds it. {more}."
+
+
+def _found(results: Results, row: Row | None, bounds: Sequence[Bound]) -> str:
+    """Tell how many would be found again, before and after: by what is bounded, or else by what finds most.
+
+    Households are told of beside persons.
+    """
+    before, told = results.unprotected, []
+    bounded = {bound.key for bound in bounds}
+    for key in results.figures:
+        sides = [None if r is None else r.parts.get(key, {}).get(EXPECTED) for r in (before, row)]
+        known = [value for value in sides if value is not None]
+        if known and (row is None or sides[1] is not None):  # of records drawn anew nobody is found again
+            told.append((key not in bounded, -known[-1], key, sides))
+    homes = [one for one in told if one[2] == _of_households(results)]
+    persons = [one for one in told if one not in homes]
+    chosen = [min(some) for some in (persons, homes) if some]
+    if not chosen:
+        return ""
+    said = [_before_and_after(results, row, key, sides) for _, _, key, sides in chosen]
+    where = " in the original" if chosen[0][3][1] is None and row is None else ""
+    return f"Expected re-identifications{where}: {'; '.join(said)}."
+
+
+def _before_and_after(results: Results, row: Row | None, key: str, sides: Sequence[float | None]) -> str:
+    """Tell of how many units how many would be found, before and after."""
+    was, now = sides
+    of = _total(results, key, results.unprotected if was is not None else row)
+    if was is not None and now is not None:
+        return f"{_persons(was)} of {of} before, {_persons(now)} after"
+    return f"{_persons(now if now is not None else was or 0.0)} of {of}"
+
+
+def _total(results: Results, key: str, row: Row | None) -> str:
+    """Count what an expected number is a part of: the records, or the households that a measure counts."""
+    records = len(results.table)
+    share = 0.0 if row is None else row.means.get(key, 0.0)
+    units = round(row.parts[key][EXPECTED] / share) if row is not None and share > 0 else records
+    households = units < records and "household" in results.figures[key].title
+    return count(units, "household") if households else count(records, "record")
+
+
+def _persons(value: float) -> str:
+    """Write an expected number of records with as many digits as it deserves."""
+    return f"{value:,.0f}" if value >= 10 else number(round(value, 2))
+
+
+def _changes(
+    results: Results,
+    row: Row | None,
+    measures: Mapping[str, MeasureLine],
+    bounds: Sequence[Bound],
+    checked: Checked | None,
+    knowing: MoreKnown | None = None,
+) -> Iterator[Change]:
+    """Put every figure of the original beside that of the candidate: what is bounded first, then risk, then utility."""
+    bounded = {bound.key: bound for bound in bounds}
+    order = sorted(measures.values(), key=lambda m: (m.key not in bounded, bool(m.recipe), m.purpose != "risk"))
+    before = results.unprotected
+    for line in order:
+        sides = [None if r is None else r.means.get(line.key) for r in (before, row)]
+        if sides == [None, None] or (before is not None and sides[0] is None and line.key not in bounded):
+            continue
+        texts = ["–" if value is None else written(value, line.unit) for value in sides]
+        bound = bounded.get(line.key)
+        kept = None if bound is None or row is None else _kept(sides[1], bound, line)
+        yield Change(line.title, texts[0], texts[1], bound=bound.text if bound else "", kept=kept)
+        own = _going_out(row, line.key, checked)
+        if own is not None and (checked is None or line.key in checked.after or written(own, line.unit) != texts[1]):
+            yield Change(GOES_OUT, texts[0], written(own, line.unit), part=True)
+        about = results.figures[line.key]
+        known = dict.fromkeys(name for r in (before, row) if r is not None for name in r.parts.get(line.key, {}))
+        for part in (name for name in known if about.beside and name.endswith(about.beside)):
+            parts = [None if r is None else r.parts.get(line.key, {}).get(part) for r in (before, row)]
+            if any(value is not None for value in parts):
+                unit = about.unit_of(part)
+                told = ["–" if value is None else written(value, unit) for value in parts]
+                yield Change(part, told[0], told[1], part=True)
+        if knowing is not None and about.title == PERSONS_FOUND:
+            yield Change(KNOWING_ALL, "–", written(knowing.share, "share"), part=True)
+
+
+def _going_out(row: Row | None, key: str, checked: Checked | None) -> float | None:
+    """Return the figure of the one table that goes out: after repairs, or of the first draw; None if it is the mean."""
+    if checked is not None and key in checked.after:
+        return checked.after[key]
+    drawn = row.values.get(key, ()) if row is not None else ()
+    return drawn[0] if len(drawn) > 1 else None
+
+
+def _kept(value: float | None, bound: Bound, line: MeasureLine) -> bool:
+    return value is not None and keeps_bound(value, bound.limit, line.better)
+
+
+def price_of(found: Examination) -> tuple[str, ...]:
+    """Say what the protection costs: values blank, analyses that change, variables coarser or untrue."""
+    return (*_losses(found), *_deeds(found))
+
+
+def _losses(found: Examination) -> tuple[str, ...]:
+    """Say what users lose: values, information, associations and distributions."""
+    said = []
+    if found.detail is not None:
+        removed = found.release.removed if found.release is not None else ()
+        said += [_blank(found.detail.variables, _records(found.release), removed)]
+    if found.release is not None:
+        said += list(_little_left(found.release))
+    if found.usefulness is not None:
+        # counted as on the public page: see ``grades.is_changed``
+        pairs = pairs_there(found.usefulness.pairs, found.release)
+        changed = [p for p in pairs if is_changed(p)]
+        worst = sorted(changed, key=lambda p: -(p.effect or 0.0))[:2]
+        named = f", most of all {' and '.join(' with '.join(p.titles) for p in worst)}" if worst else ""
+        apart = tuple(
+            v.title for v in found.usefulness.variables if v.distance is not None and v.distance >= MIN_DISTANCE_APART
+        )
+        where = " in the sample" if found.usefulness.sampled else ""
+        if pairs:
+            some = f"{len(changed):,} of {count(len(pairs), 'pair')} of variables no longer hang together as they did"
+            none = f"none of {count(len(pairs), 'pair')} of variables hangs together otherwise than before"
+            untold = sum(map(is_untold, pairs))
+            more = f" ({untold:,} could not be compared)" if untold else ""
+            said.append(f"{some if changed else none}{more}{where}{named}")
+        if apart:
+            said.append(f"distribution changed{where}: {listed(apart, 6)}")
+    return tuple(said)
+
+
+def _collected(
+    results: Results, release: ReleaseFacts, checked: Checked | None, distinct: Mapping[str, int]
+) -> Iterator[str]:
+    """Say which variables go out as they were collected, and which of these are so fine that they link two releases."""
+    schema = results.original.schema
+    anew = set(checked.renewed if checked is not None else ())
+    same = [v.name for v in release.variables if v.same and not v.done and v.name in schema and v.name not in anew]
+    data = [name for name in same if name not in schema.special().values()]
+    if data:
+        by_role = [
+            f"{listed(names, 12)} ({'keys' if role == 'key' else role})"
+            for role in ("key", "confidential", "other")
+            if (names := tuple(name for name in data if schema[name].role == role))
+        ]
+        yield f"{count(len(data), 'variable')} of {len(release.variables)}: {'; '.join(by_role)}"
+    for name in same:
+        values = distinct.get(name, 0)
+        if schema[name].kind != "numeric" or values < max(MIN_DIFFERENT_NUMBERS, len(results.original) / 4):
+            continue
+        what = f"{name}, the survey weight," if name == schema.weight else name
+        cure = (
+            "WeightMasking('classes') puts it in classes" if name == schema.weight else "round it or put it in classes"
+        )
+        yield (
+            f"{what} has {values:,} different exact values: whoever has another release with it joins the two record "
+            f"by record; {cure}"
+        )
+
+
+def _records(release: ReleaseFacts | None) -> int:
+    """Return how many records the protected table has, all of them where a sample was looked at."""
+    return 0 if release is None else release.whole or release.records
+
+
+def _blank(variables: Sequence[VariableDetail], records: int, removed: Sequence[str] = ()) -> str:
+    """Say how many values were made missing, and of which variable most.
+
+    Shares are of the values that were there, the mean over the variables, as ``Suppressed`` has it; with variables
+    removed, of which all values are lost, the figure is that of ``Suppressed``.
+    """
+    out = set(removed)
+    there = [v for v in variables if not v.gone and v.name not in out]
+    lost = {v.name: share for v in there if (share := _lost(v, records)) is not None}
+    total = sum(_number_lost(v, records) for v in there)
+    gone = [v.name for v in variables if v.name in out]
+    said = "no value made blank"
+    if total and lost:
+        worst = max(lost, key=lambda name: lost[name])
+        mean = sum(lost.values()) / len(lost)
+        said = f"{percentage(mean)} of the values made blank ({total:,}); most in {worst}, {percentage(lost[worst])}"
+    if gone and lost:
+        with_gone = (sum(lost.values()) + len(gone)) / (len(lost) + len(gone))
+        said += f"; with {count(len(gone), 'variable')} removed {percentage(with_gone)} of the values are lost"
+    return said
+
+
+def _number_lost(variable: VariableDetail, records: int) -> int:
+    """Count the values of a variable that are missing in the protected table only."""
+    share, present = _lost(variable, records), _present(variable, records)
+    return 0 if share is None else round(share * present * records)
+
+
+def _present(variable: VariableDetail, records: int) -> float:
+    """Return the share of the records that have a value in the original."""
+    return 1 - (variable.blank[0] / records if variable.blank and records else variable.missing_shares[0])
+
+
+def _lost(variable: VariableDetail, records: int) -> float | None:
+    """Return the share of a variable's values that are missing in the protected table only; None: it had none."""
+    before = _present(variable, records)
+    if before <= 0:
+        return None
+    if variable.blank and records:
+        return max(0.0, (variable.blank[1] - variable.blank[0]) / records / before)
+    if variable.suppressed is not None:
+        return variable.suppressed / before
+    return max(0.0, 1 - (1 - variable.missing_shares[1]) / before)
+
+
+def _little_left(release: ReleaseFacts) -> Iterator[str]:
+    """Name the variables of which nothing or little is left."""
+    variables = release.variables
+    where = " in the sample" if release.whole else ""
+    if gone := tuple(v.name for v in variables if v.one_left):
+        yield f"nothing is left{where} of: {listed(gone, 8)}"
+    if few := [(v.name, v.few_left) for v in variables if v.few_left is not None]:
+        worst = sorted(few, key=lambda entry: entry[1].share)
+        yield f"little is left{where} of {listed(tuple(few_in_words(*entry) for entry in worst), 6)}"
+
+
+def _deeds(found: Examination) -> Iterator[str]:
+    """Name the variables that are coarser, untrue or removed."""
+    if found.release is None:
+        return
+    variables, removed = found.release.variables, found.release.removed
+    for words, deeds in (
+        ("coarser", COARSER),
+        ("extremes given as one value", ENDS),
+        ("values changed, so that a single one need not be true", UNTRUE),
+    ):
+        # what was grouped is told by what is left of it, or what became what
+        there = [v for v in variables if not v.one_left and (deeds != COARSER or not (v.few_left or v.merged))]
+        named = tuple(v.name for v in there if set(v.done) & set(deeds))
+        if named:
+            yield f"{words}: {listed(named, 8)}"
+    for variable in variables:
+        if variable.merged:
+            yield merged_in_words(variable.name, variable.merged)
+    if removed:
+        yield f"removed: {listed(removed, 8)}"
+
+
+def merged_in_words(name: str, merged: Sequence[Merged]) -> str:
+    """Say which categories became one, and how many records they are.
+
+    >>> merged_in_words("region", [Merged("other", 5, 0.31, (("Opole", 0.1), ("Lubusz", 0.09)))])
+    'merged in region: Opole 10.0 %, Lubusz 9.0 % and 3 more are now other (31.0 %)'
+    """
+    told = []
+    for one in merged[:GROUPS]:
+        named = [f"{word} {percentage(share)}" for word, share in one.largest]
+        rest = one.number - len(named)
+        members = f"{', '.join(named)} and {rest:,} more" if rest else listed(tuple(named))
+        told.append(f"{members} are now {one.into} ({percentage(one.share)})")
+    more = f", and {count(len(merged) - GROUPS, 'group')} more" if len(merged) > GROUPS else ""
+    return f"merged in {name}: {', '.join(told)}{more}"
+
+
+def few_in_words(name: str, left: FewLeft) -> str:
+    """Say what a coarse recoding left of a variable.
+
+    >>> few_in_words("region", FewLeft(16, 2, 0.2, ("Mazowieckie", "other")))
+    'region: 16 -> 2 (Mazowieckie, other)'
+    """
+    more = f" and {left.after - len(left.categories):,} more" if left.after > len(left.categories) else ""
+    named = ", ".join(name if len(name) <= LABEL else f"{name[: LABEL - 1]}…" for name in left.categories)
+    return f"{name}: {left.before:,} -> {left.after:,} ({named}{more})"
+
+
+def _advice(
+    results: Results,
+    choice: Choice,
+    measures: Mapping[str, MeasureLine],
+    bounds: Sequence[Bound],
+    names: Mapping[str, str],
+    *,
+    widest: bool = False,
+) -> Iterator[str]:
+    """Say which bound fails, how near the candidates come, and what to change."""
+    by_key = {bound.key: bound for bound in bounds}
+    risks = False
+    for short in choice.shortfalls:
+        line, bound = measures[short.key], by_key[short.key]
+        if short.reached and len(choice.shortfalls) > 1:
+            continue  # this one can be kept: it is another that cannot at the same time
+        risks |= line.purpose == "risk"
+        yield _shortfall(short, line, bound, names.get(short.candidate, short.candidate), several=len(bounds) > 1)
+        if short.key == _of_households(results) and short.others_kept:
+            yield from _reachable(results, short, choice.objective)
+    if not choice.shortfalls:
+        yield "No candidate has the figures to choose by."
+        why = dict.fromkeys(str(reason) for row in results.rows for reason in list(row.reasons.values())[:1])
+        yield from (f"{said[:1].upper()}{said[1:]}." for said in list(why)[:REASONS])
+        return
+    floor = next((short for short in choice.shortfalls if _beyond_any(short, results, measures[short.key])), None)
+    if floor is not None:
+        records = len(results.table)
+        chance = written(1 / records, "share")
+        yield (
+            f"No way to protect it keeps this bound: the table has {count(records, 'record')}, and who knows that a "
+            f"person is among them finds the record with a chance of {chance} by guessing alone. "
+            "Add records, or accept that risk."
+        )
+    elif risks:
+        more = "Coarsen" if widest else "Try more ways with --breadth 3, coarsen"
+        yield f"{more} or leave out the key that makes most records rare, or accept more risk."
+    else:
+        yield "Accept a larger loss, or ask for less protection."
+
+
+def _beyond_any(short: Shortfall, results: Results, line: MeasureLine) -> bool:
+    """Tell whether a bound on records found is below what a guess among all records finds."""
+    about, least = results.figures[short.key], 1 / len(results.table)
+    single = next((getattr(m, "above", None) for m in results.measures if repr(m) == short.key), None)
+    found = single is None and about.keys and about.paired and line.unit == "share" and line.better == "lower"
+    return found and not short.reached and short.limit < least <= short.nearest * (1 + 1e-9)
+
+
+def _reachable(results: Results, short: Shortfall, objective: str) -> Iterator[str]:
+    """Say which bound on households can be kept beside the others, at what price, and how to ask for it."""
+    row, about = results.row(short.candidate), results.figures[objective]
+    if objective in row.means:
+        limit = math.ceil(1000 * short.nearest) / 1000
+        yield (
+            f"A bound of {written(limit, 'share')} on households can be kept, with {about.title} "
+            f'{written(row.means[objective], about.unit)}: --at-most "{short.key}={100 * limit:.4g}%". '
+            "Whether families may be found more often than persons is for you to say."
+        )
+
+
+def _shortfall(short: Shortfall, line: MeasureLine, bound: Bound, name: str, *, several: bool) -> str:
+    best = written(short.nearest, line.unit)
+    most = "lowest" if line.better == "lower" else "highest"
+    asked = f"{line.title} {bound.text} is not reached"
+    if several and short.others_kept:
+        return f"{asked}: {best} is the {most} of those that keep the other bounds ({name})."
+    return f"{asked}: {best} is the {most} ({name})."

@@ -1,0 +1,367 @@
+"""Excel workbooks in and out, through openpyxl: one sheet, its first row that is not empty the names.
+
+The rule for columns: all dates, all truth values or all numbers are that, whole numbers as such. A column with any text
+is text, and then read by the rule of text files: numbers if every cell is one, though not with leading zeros. Formulas
+count by the value that Excel kept of them; one without is refused with its cell. #N/A is missing; any other error is
+refused with its cell.
+"""
+
+import datetime as dt
+import io
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.errors import DataError, FileError, SfumatoError
+from sfumato.table.columns import short
+from sfumato.table.dates import is_moment
+from sfumato.table.decimals import EXACT
+from sfumato.table.file_form import named_table, with_row_names
+from sfumato.table.formats.delimited import checked_names, typed, without_markers
+from sfumato.table.formats.format import Format, ReadOptions, content_of, labels_lost, under_schema
+from sfumato.table.frames import to_arrow
+from sfumato.table.microdata import Microdata
+
+MAX_ROWS, MAX_COLUMNS, MAX_CHARACTERS = 1_048_576, 16_384, 32_767
+DIGITS, LARGEST = 16, 1e308  # of a number, as openpyxl writes it
+_UNWRITABLE = r"[\x00-\x08\x0b\x0c\x0e-\x1f]"  # what XML has no character for
+_NOT_AVAILABLE = "#N/A"
+_ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"}
+_FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
+_ROW = re.compile(rb"<(?:\w+:)?row\s(?:[^>]*?\s)?r=\"(\d+)\"")
+FIRST_DAY = dt.datetime(1900, 3, 1)
+_MOMENTS = (dt.date, dt.time, dt.timedelta)  # a datetime is a date
+
+
+def sheets_in(path: Path, content: bytes) -> tuple[str, ...]:
+    """Name the sheets of a workbook that are not empty."""
+    with _opened(path, content) as book:
+        return tuple(found.title for found in book.worksheets if any(True for _ in _filled(found)))
+
+
+@contextmanager
+def _opened(path: Path, content: bytes) -> Iterator[Any]:
+    """Open a workbook; its sheets are parsed while they are read, so that damage may show at any time until then."""
+    try:
+        from openpyxl import load_workbook
+
+        book = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+        try:
+            yield book
+        finally:
+            book.close()
+    except SfumatoError:
+        raise
+    except Exception as error:  # a damaged file may raise anything: of zip, of XML, of the library
+        locked = content[:8] == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+        why = "it is protected by a password, or an old .xls; save it as .xlsx without password" if locked else error
+        raise FileError(f"{path} cannot be read as an Excel workbook: {why}") from None
+
+
+def read_excel(path: Path, content: bytes, sheet: str | None, missing: Sequence[str]) -> pa.Table:
+    """Read one sheet of a workbook: the one named, or the only one that is not empty."""
+    with _opened(path, content) as book:
+        sheets = {found.title: found for found in book.worksheets}
+        without = _without_value(content, sheets)
+        name, cells = _chosen(path, sheets, sheet, without)
+        if name in without:
+            raise DataError(
+                f"{path}: cell {without[name]} of sheet {name!r} is a formula without a value, because the program "
+                "that wrote it computed none; open the file in Excel or LibreOffice and save it"
+            )
+    names, records = cells[0], cells[1:]
+    if not records:
+        raise FileError(f"{path}: sheet {name!r} has a header but no records")
+    written = with_row_names(["" if text is None else str(text).strip() for text in names])
+    header = checked_names(f"{path}: sheet {name!r}", written)
+    columns = [_column([row[place] for row in records], missing) for place in range(len(header))]
+    return named_table(header, columns)
+
+
+def _without_value(content: bytes, sheets: dict[str, Any]) -> dict[str, str]:
+    """Return the first cell of each sheet that is a formula of which no value was kept: read, it would be a gap."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        computed = False
+        for name in archive.namelist():
+            if name.startswith("xl/worksheets/"):
+                part = archive.read(name)
+                _refuse_rows_twice(part)
+                computed = computed or _FORMULA.search(part) is not None
+    if not computed:
+        return {}
+    from openpyxl import load_workbook
+
+    book = load_workbook(io.BytesIO(content), read_only=True, keep_links=False)
+    found: dict[str, str] = {}
+    try:
+        for stated in book.worksheets:
+            kept = sheets[stated.title]
+            stated.reset_dimensions()
+            kept.reset_dimensions()
+            pairs = (
+                pair
+                for rows in zip(stated.iter_rows(), kept.iter_rows(), strict=True)
+                for pair in zip(*rows, strict=True)
+            )
+            # a formula may give empty text, which is kept as such: its cell is of the type of text
+            cells = (
+                formula.coordinate
+                for formula, value in pairs
+                if formula.data_type == "f" and value.value is None and value.data_type != "str"
+            )
+            first = next(cells, None)
+            if first is not None:
+                found[stated.title] = first
+    finally:
+        book.close()
+    return found
+
+
+def _refuse_rows_twice(sheet: bytes) -> None:
+    """Refuse rows that do not stand in the order of their numbers: the library passes over those that come late."""
+    last = 0
+    for found in _ROW.finditer(sheet):
+        number = int(found[1])
+        if number <= last:
+            raise ValueError(f"row {number} stands behind row {last}")
+        last = number
+
+
+def _chosen(
+    path: Path, sheets: dict[str, Any], sheet: str | None, without: Mapping[str, str]
+) -> tuple[str, list[list[Any]]]:
+    """Return the name and the rows of the sheet to read; one with formulas is not empty, whatever came of them."""
+    if sheet is not None:
+        if sheet not in sheets:
+            raise FileError(f"{path} has no sheet {sheet!r}; it has {', '.join(sheets)}")
+        cells = _rows(path, sheets[sheet])
+        if not cells and sheet not in without:
+            raise FileError(f"{path}: sheet {sheet!r} is empty")
+        return sheet, cells
+    filled = [name for name, found in sheets.items() if name in without or any(True for _ in _filled(found))]
+    if not filled:
+        raise FileError(f"{path} is empty: none of its sheets holds a value")
+    if len(filled) > 1:
+        raise FileError(
+            f"{path} has several sheets: {', '.join(filled)}; say which, for example table={filled[0]!r}, or "
+            f"{path.name}#{filled[0]} where a file is named"
+        )
+    return filled[0], _rows(path, sheets[filled[0]])
+
+
+def _filled(sheet: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Yield the rows in which any cell holds something, with their numbers."""
+    sheet.reset_dimensions()  # some programs write a size that is not the sheet's, and openpyxl would believe it
+    for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+        if any(value is not None for value in row):
+            yield number, row
+
+
+def _rows(path: Path, sheet: Any) -> list[list[Any]]:
+    """Return the values of a sheet without empty rows, and without columns that are empty from the names on."""
+    rows = []
+    for number, row in _filled(sheet):
+        for place, value in enumerate(row, start=1):
+            if isinstance(value, str) and value in _ERRORS:
+                raise DataError(
+                    f"{path}: cell {_letters(place)}{number} of sheet {sheet.title!r} is the error {value}; correct "
+                    "its formula or empty the cell"
+                )
+        rows.append([None if value == _NOT_AVAILABLE else value for value in row])
+    width = max((len(row) for row in rows), default=0)
+    rows = [row + [None] * (width - len(row)) for row in rows]
+    used = [place for place in range(width) if any(row[place] is not None for row in rows)]
+    return [[row[place] for place in used] for row in rows]
+
+
+def _letters(place: int) -> str:
+    """Return what Excel calls a column.
+
+    >>> _letters(2), _letters(28)
+    ('B', 'AB')
+    """
+    before, last = divmod(place - 1, 26)
+    return (_letters(before) if before else "") + chr(ord("A") + last)
+
+
+def _column(values: list[Any], missing: Sequence[str]) -> Any:
+    """Return the cells of a column as one type."""
+    codes = {marker for marker in missing if any(sign.isdigit() for sign in marker)}
+    if codes:  # such as -9, which is a number in a sheet
+        values = [None if isinstance(value, int | float) and _spelled(value) in codes else value for value in values]
+    present = [value for value in values if value is not None]
+    if any(isinstance(value, str) for value in present):
+        text, _ = without_markers(pa.array([_spelled(value) for value in values], pa.string()), missing)
+        return typed(text, ".")[0]
+    if not present:
+        return pa.nulls(len(values))
+    if all(isinstance(value, bool) for value in present):
+        return pa.array(values, pa.bool_())
+    if all(isinstance(value, _MOMENTS) for value in present):
+        return _moments(values)
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in present):
+        whole = all(float(value).is_integer() and abs(value) <= EXACT for value in present)
+        if whole:
+            return pa.array([None if value is None else int(value) for value in values], pa.int64())
+        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+    return pa.array([_spelled(value) for value in values], pa.string())
+
+
+def _moments(values: list[Any]) -> Any:
+    """Return dates, moments, times or durations; a date among moments is its midnight."""
+    kinds = {type(value) for value in values if value is not None}
+    midnight = dt.time()
+    if kinds <= {dt.date, dt.datetime}:
+        moments = [dt.datetime.combine(value, midnight) if type(value) is dt.date else value for value in values]
+        if all(moment is None or moment.time() == midnight for moment in moments):  # Excel knows no other dates
+            return pa.array([None if moment is None else moment.date() for moment in moments], pa.date32())
+        return pa.array(moments, pa.timestamp("us"))
+    if len(kinds) > 1:
+        return pa.array([_spelled(value) for value in values], pa.string())
+    return pa.array(values)
+
+
+def _spelled(value: Any) -> str | None:
+    """Write a cell as text, a whole number without decimals."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int | float):
+        return str(short(value))
+    midnight = isinstance(value, dt.datetime) and value.time() == dt.time()
+    return str(value.date() if midnight else value)
+
+
+def _write_without_time(content: io.BytesIO, out: BinaryIO) -> None:
+    """Pack a workbook anew with the first day of 1980 in all places that say when it was made."""
+    with zipfile.ZipFile(content) as packed, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in packed.namelist():
+            held = packed.read(name)
+            if name == "docProps/core.xml":
+                held = re.sub(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", b"1980-01-01T00:00:00Z", held)
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), held, zipfile.ZIP_DEFLATED)
+
+
+def write_excel(table: pa.Table, path: Path, out: BinaryIO) -> tuple[str, ...]:
+    """Write a table as a workbook of one sheet, and say what it could not hold; text is text, never a formula."""
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+
+    columns = [_plain(column) for column in table.columns]
+    early = [name for name, column in zip(table.column_names, table.columns, strict=True) if _is_early(column)]
+    why = _refused(table.column_names, columns, len(table))
+    if why:
+        raise FileError(f"cannot write {path}: {why}; write .csv or .parquet instead")
+    book = Workbook(write_only=True)
+    book.properties.creator = ""
+    sheet = book.create_sheet("data")
+
+    def cell(value: Any) -> Any:
+        if not isinstance(value, str) or value[:1] not in ("=", "#"):
+            return value
+        written = WriteOnlyCell(sheet, value=value)
+        written.data_type = "s"  # else a text that begins with = would be a formula, and #REF! an error
+        return written
+
+    sheet.append([cell(name) for name in table.column_names])
+    for batch in pa.table(columns, names=table.column_names).to_batches(max_chunksize=10_000):
+        for record in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            sheet.append([cell(value) for value in record])
+    book.save(content := io.BytesIO())
+    _write_without_time(content, out)
+    short_of = [name for name, column in zip(table.column_names, columns, strict=True) if _has_more_digits(column)]
+    fine = [name for name, column in zip(table.column_names, columns, strict=True) if _is_fine(column)]
+    told = {
+        f"numbers are kept to {DIGITS} digits": short_of,
+        "dates before March 1900, which a sheet has no place for, are written as text, and with them all of": early,
+        "times are kept to the millisecond": fine,
+    }
+    return tuple(f"{what}: {', '.join(names)}" for what, names in told.items() if names)
+
+
+def _plain(column: Any) -> Any:
+    """Return a column as values a sheet can hold; whole numbers that a sheet would round become text."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if _is_early(column):
+        return _in_words(column)
+    bounds = pc.min_max(column).as_py() if pa.types.is_integer(column.type) else {}
+    wide = any(bound is not None and abs(bound) > EXACT for bound in bounds.values())
+    return column.cast(pa.string()) if wide else column
+
+
+def _in_words(column: Any) -> Any:
+    """Return dates or moments as text of ISO 8601, to the second if that is exact."""
+    for unit in ("s", "us") if pa.types.is_timestamp(column.type) else ():
+        with suppress(pa.ArrowInvalid):
+            return column.cast(pa.timestamp(unit)).cast(pa.string())
+    return column.cast(pa.string())
+
+
+def _is_early(column: Any) -> bool:
+    """Tell whether a column has a day before those that a sheet counts as the calendar does: Excel has 29 Feb 1900."""
+    if not is_moment(column.type) or getattr(column.type, "tz", None) is not None:
+        return False
+    first = pc.min(column.cast(pa.timestamp("us"), safe=False)).as_py()
+    return first is not None and first < FIRST_DAY
+
+
+def _is_fine(column: Any) -> bool:
+    """Tell whether a column has moments between two milliseconds."""
+    if not pa.types.is_timestamp(column.type) or column.type.unit not in ("us", "ns"):
+        return False
+    ticks = pc.drop_null(column.cast(pa.int64())).to_numpy()
+    return bool((ticks % (1_000 if column.type.unit == "us" else 1_000_000)).any())
+
+
+def _has_more_digits(column: Any) -> bool:
+    """Tell whether a column has numbers of more digits than openpyxl writes."""
+    numbers = column.drop_null().to_pylist() if pa.types.is_floating(column.type) else []
+    return any(float(f"{number:.{DIGITS}g}") != number for number in numbers)
+
+
+def _refused(names: Sequence[str], columns: Sequence[Any], records: int) -> str:
+    """Say what a sheet cannot hold, before a line of it is written."""
+    if records >= MAX_ROWS or len(names) > MAX_COLUMNS:
+        return f"a sheet has at most {MAX_ROWS - 1:,} records and {MAX_COLUMNS:,} variables"
+    for name, column in zip(names, columns, strict=True):
+        if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+            return f"{name!r} has moments of the zone {column.type.tz}, and a sheet knows no zones"
+        if pa.types.is_floating(column.type) and (pc.max(pc.abs(column)).as_py() or 0) > LARGEST:
+            return f"{name!r} has numbers beyond {LARGEST:g}"
+        if not pa.types.is_string(column.type):
+            continue
+        if (pc.max(pc.utf8_length(column)).as_py() or 0) > MAX_CHARACTERS:
+            return f"a cell has at most {MAX_CHARACTERS:,} characters, and a text of {name!r} has more"
+        if pc.any(pc.match_substring_regex(column, _UNWRITABLE)).as_py():
+            return f"a text of {name!r} has a control character, which no cell can hold"
+    return ""
+
+
+def _read(file: Path, options: ReadOptions) -> Microdata:
+    return under_schema(file, read_excel(file, content_of(file), options.table, options.markers), options)
+
+
+def _write(table: Microdata, file: Path, out: BinaryIO) -> tuple[str, ...]:
+    return (*write_excel(to_arrow(table.to_frame())[0], file, out), *labels_lost(table))
+
+
+EXCEL = Format(
+    "Excel",
+    (".xlsx", ".xlsm"),
+    _read,
+    _write,
+    tables=lambda file: sheets_in(file, content_of(file)),
+    options=("missing",),
+    memory=12.0,
+    library="openpyxl",
+    extra="excel",
+)
+FORMATS = (EXCEL,)
