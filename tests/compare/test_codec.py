@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from compare_toys import Loss
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -46,6 +46,7 @@ def exact(value: Any) -> Any:
 
 
 @given(whole)
+@example(Measurement("", Loss.about, -0.0, by_pair={("a", "b"): -0.0}))
 def test_a_measurement_comes_back_exactly(found: Measurement) -> None:
     again = decode(encode(found), found.about)
     for name in SAID:

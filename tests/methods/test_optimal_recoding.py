@@ -189,7 +189,8 @@ def test_what_is_asked_of_confidential_values_is_what_the_measures_find(
     try:
         protected = OptimalRecoding(2, suppression, **model).protect(data)  # type: ignore[arg-type]
     except NotApplicable:
-        assert suppression < 0.4
+        assert suppression < 0.4 or gaps  # who lacks keys must go too, and may be more than 40 %
+        OptimalRecoding(2, 1.0, **model).protect(data)  # type: ignore[arg-type]
         return
     assert KAnonymity(2).evaluate(data, protected).value == 0
     if "l" in model:

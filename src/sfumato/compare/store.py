@@ -373,13 +373,13 @@ def _cell(
         raise ValueError("it is not what was written")
     return Cell(
         key=Key(candidate, measure, replicate),
-        value=math.nan if value is None else value + 0.0,  # a text is refused
+        value=math.nan if value is None else value - 0.0,  # a text is refused
         reason=None if status == Status.MEASURED else Reason(Status(status), text, who=who),
-        parts={str(name): part + 0.0 for name, part in found["parts"].items()},
+        parts={str(name): part - 0.0 for name, part in found["parts"].items()},
         notes=_texts(found["notes"]),
         masking=_texts(found["masking"]),
-        seconds=seconds + 0.0,
-        protect_seconds=protect_seconds + 0.0,
+        seconds=seconds - 0.0,
+        protect_seconds=protect_seconds - 0.0,
     )
 
 
@@ -436,10 +436,10 @@ def decode(content: bytes, about: MeasureAbout) -> Measurement:
         return Measurement(
             measure=_text(told["measure"]),
             about=about,
-            value=told["value"] + 0.0,  # a text is refused
+            value=told["value"] - 0.0,  # a text is refused
             parts=_figures(told["parts"]),
             by_variable=_figures(told["by_variable"]),
-            by_pair={(_text(first), _text(second)): value + 0.0 for first, second, value in told["by_pair"]},
+            by_pair={(_text(first), _text(second)): value - 0.0 for first, second, value in told["by_pair"]},
             by_record=_records(told["records"], body[end:]),
             tables={name: _read(table) for name, table in told["tables"].items()},
             statement=_text(told["statement"]),
