@@ -46,7 +46,7 @@ def exact(value: Any) -> Any:
 
 
 @given(whole)
-@example(Measurement("", Loss.about, -0.0, by_pair={("a", "b"): -0.0}))
+@example(Measurement(measure="", about=Loss.about, value=-0.0, by_pair={("a", "b"): -0.0}))
 def test_a_measurement_comes_back_exactly(found: Measurement) -> None:
     again = decode(encode(found), found.about)
     for name in SAID:
