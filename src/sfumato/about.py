@@ -14,13 +14,34 @@ Parts = Literal["summaries", "columns", "sample", "memory"]
 Households = Literal["apart", "whole", "suppressed", "suppressed again"]
 
 
-def keeps_bound(value: float, bound: float, better: Better) -> bool:
-    """Tell whether a figure keeps a bound; an undefined one (NaN) keeps none.
+class Directed:
+    """What has a better side, lower or higher: the one place that knows what follows from it."""
 
-    >>> keeps_bound(0.04, 0.05, "lower"), keeps_bound(0.04, 0.05, "higher"), keeps_bound(float("nan"), 0.05, "lower")
-    (True, False, False)
-    """
-    return value <= bound if better == "lower" else value >= bound  # both are false of NaN
+    better: Better
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether it is."""
+        return self.better == "lower"
+
+    @property
+    def sign(self) -> float:
+        """What a figure is multiplied by to become a cost, which is better when lower."""
+        return 1.0 if self.lower_is_better else -1.0
+
+    @property
+    def side(self) -> Literal["at most", "at least"]:
+        """The words before a bound."""
+        return "at most" if self.lower_is_better else "at least"
+
+    @property
+    def best(self) -> str:
+        """The word for the best of several figures."""
+        return "lowest" if self.lower_is_better else "highest"
+
+    def keeps(self, value: float, bound: float) -> bool:
+        """Tell whether a figure keeps a bound; an undefined one (NaN) keeps none."""
+        return value <= bound if self.lower_is_better else value >= bound  # both are false of NaN
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +75,7 @@ class MethodAbout(About):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeasureAbout(About):
+class MeasureAbout(Directed, About):
     """What is known of a measure."""
 
     purpose: Purpose
@@ -75,10 +96,6 @@ class MeasureAbout(About):
     # needs all records in memory
     parts: Parts = "memory"
     parts_if: str = ""  # with which parameters, if not with all
-
-    def keeps(self, value: float, bound: float) -> bool:
-        """Tell whether a figure of this measure keeps a bound; an undefined one (NaN) keeps none."""
-        return keeps_bound(value, bound, self.better)
 
     def unit_of(self, part: str) -> Unit:
         """Return the unit a part is written in."""

@@ -7,7 +7,6 @@ from compare_toys import Closeness, Guess, Loss, Rows
 from test_frontier import results_of
 
 import sfumato
-from sfumato.about import keeps_bound
 from sfumato.compare.choose import Choice, keeps
 from sfumato.compare.seeds import generator
 from sfumato.errors import NotApplicable, ParameterError
@@ -122,8 +121,8 @@ def test_a_choice_by_hand_that_breaks_a_bound_or_is_unknown_is_refused() -> None
 
 def test_an_undefined_figure_keeps_no_bound() -> None:
     about, nan = Closeness().about, math.nan
-    assert not keeps_bound(nan, 0.5, "lower") and not keeps_bound(nan, 0.5, "higher")
     assert not about.keeps(nan, 1.0) and not about.keeps(0.1, nan)
+    assert not Rows().about.keeps(nan, 1.0) and not Rows().about.keeps(0.1, nan)
     row = replace(results_of({"a": ((0.1, 0.0), (4.0, 0.0))}, (Closeness(), Loss())).rows[0])
     for mean, first in ((nan, 0.1), (0.1, nan), (nan, nan)):
         odd = replace(row, means={"Closeness()": mean}, values={"Closeness()": (first, 0.1)})

@@ -123,7 +123,7 @@ def chosen(
     choice = SimpleNamespace(feasible=tuple(by_name), objective="U()", names={})
     results: Any = SimpleNamespace(
         choose=lambda **_: choice,
-        figures={"U()": SimpleNamespace(better=plan.pop("better", "higher"))},
+        figures={"U()": SimpleNamespace(sign=1.0 if plan.pop("better", "higher") == "lower" else -1.0)},
         row=lambda name: SimpleNamespace(means={"U()": by_name[name][0]}),
     )
     recorder: Any = SimpleNamespace(phase=lambda *_, **__: None, step=lambda **_: None)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import sfumato
 from sfumato import DistanceLinkage, Experiment, RankSwapping, TableUtility
+from sfumato.about import Directed
 from sfumato.compare.examine import examine
 from sfumato.report.plots import pair_map, worst_first
 from sfumato.report.report import write_report
@@ -12,15 +13,17 @@ from sfumato.report.summary import from_json, to_json
 from tables import incomes
 
 PAIRS = {("a", "b"): 4.0, ("a", "c"): 1.0, ("b", "c"): 1.0}
+LOWER, HIGHER = Directed(), Directed()
+LOWER.better, HIGHER.better = "lower", "higher"
 
 
 def test_the_worst_variables_come_first_whichever_way_is_better() -> None:
-    assert worst_first(PAIRS, "lower") == ["a", "b", "c"]  # means 2.5, 2.5, 1: ties by name
-    assert worst_first(PAIRS, "higher") == ["c", "a", "b"]
+    assert worst_first(PAIRS, LOWER) == ["a", "b", "c"]  # means 2.5, 2.5, 1: ties by name
+    assert worst_first(PAIRS, HIGHER) == ["c", "a", "b"]
 
 
 def test_every_pair_has_two_squares() -> None:
-    spec = pair_map("ratio", PAIRS | {("c", "d"): float("nan")}, better="lower")
+    spec = pair_map("ratio", PAIRS | {("c", "d"): float("nan")}, LOWER)
     cells = spec["data"]["values"]
     assert {(cell["a"], cell["b"]): cell["value"] for cell in cells} == {
         **PAIRS,

@@ -101,7 +101,7 @@ def choose(
     rows, left_out = complete(results.rows, [objective, *bounds])
 
     def worth(row: "Row") -> tuple[Any, ...]:
-        return (*(_cost(row.means[key], figures[key]) for key in (objective, *bounds)), row.candidate)
+        return (*(figures[key].sign * row.means[key] for key in (objective, *bounds)), row.candidate)
 
     feasible = sorted((row for row in rows if all(keeps(row, k, b, figures[k]) for k, b in bounds.items())), key=worth)
     best = leading = next((row for row in feasible if row.candidate not in passed_over), None)
@@ -152,12 +152,12 @@ def _by_hand(
     for key, limit in bounds.items():
         about = results.figures[key]
         if not keeps(row, key, limit, about):
-            reached = _cost(_reached(row, key, about), about)
-            over, side = abs(reached - limit), "at most" if about.better == "lower" else "at least"
+            reached = about.sign * _reached(row, key, about)
+            over = abs(reached - limit)
             off = f"{100 * over:.3g} percentage points" if about.unit == "share" else written(over, about.unit)
             broken.append(
-                f"{about.title} is {written(reached, about.unit)}, and {side} {written(limit, about.unit)} is asked "
-                f"for ({off} {'too much' if about.better == 'lower' else 'too little'})"
+                f"{about.title} is {written(reached, about.unit)}, and {about.side} {written(limit, about.unit)} is "
+                f"asked for ({off} {'too much' if about.lower_is_better else 'too little'})"
             )
     raise ParameterError(f"{candidate} cannot be chosen, for it breaks a bound: {'; '.join(broken)}")
 
@@ -219,10 +219,6 @@ def _bounds(results: "Results", who: str, given: Mapping[Any, float], better: st
     return bounds
 
 
-def _cost(value: float, about: MeasureAbout) -> float:
-    return value if about.better == "lower" else -value
-
-
 def keeps(row: "Row", key: str, bound: float, about: MeasureAbout) -> bool:
     """Tell whether a candidate keeps a bound, in the mean and with the table that would be written, the first.
 
@@ -244,7 +240,7 @@ def left_open(row: "Row", key: str, bound: float, about: MeasureAbout) -> bool:
 
 def asks_for_all(bound: float, about: MeasureAbout) -> bool:
     """Tell whether a bound can be kept only if every record does, so no sample can show it: the end of a range."""
-    return bound == about.range[0 if about.better == "lower" else 1]
+    return bound == about.range[0 if about.lower_is_better else 1]
 
 
 def _counting(row: "Row", key: str) -> tuple[float, ...]:
@@ -254,7 +250,7 @@ def _counting(row: "Row", key: str) -> tuple[float, ...]:
 
 def _reached(row: "Row", key: str, about: MeasureAbout) -> float:
     """Return the worse of the figures that must keep a bound, as a cost; an undefined one is the worst."""
-    costs = [_cost(value, about) for value in _counting(row, key)]
+    costs = [about.sign * value for value in _counting(row, key)]
     return math.nan if any(map(math.isnan, costs)) else max(costs)
 
 
@@ -282,8 +278,9 @@ def _shortfalls(
         best = min(fit or rows, key=lambda row: _rank(_reached(row, key, about), row.candidate), default=None)
         if best is not None:
             reached = _reached(best, key, about)
-            value = reached if about.better == "lower" else -reached
-            found.append(Shortfall(key, limit, value, best.candidate, bool(fit), keeps(best, key, limit, about)))
+            found.append(
+                Shortfall(key, limit, about.sign * reached, best.candidate, bool(fit), keeps(best, key, limit, about))
+            )
     return tuple(found)
 
 
@@ -305,9 +302,7 @@ def _names(rows: list["Row"]) -> tuple[str, ...]:
 def limits(bounds: Mapping[str, float], figures: Mapping[str, MeasureAbout]) -> str:
     """Write bounds as a sentence names them."""
     return " and ".join(
-        f"{figures[key].title} {'at most' if figures[key].better == 'lower' else 'at least'} "
-        f"{written(bound, figures[key].unit)}"
-        for key, bound in bounds.items()
+        f"{figures[key].title} {figures[key].side} {written(bound, figures[key].unit)}" for key, bound in bounds.items()
     )
 
 
@@ -316,7 +311,6 @@ def _somebody(
 ) -> str:
     """Say what was chosen, why, and how sure that is."""
     key, about = choice.objective, figures[choice.objective]
-    most = "lowest" if about.better == "lower" else "highest"
     has = "; ".join(
         f"{figures[k].title} {written(best.means[k], figures[k].unit, best.errors[k])}"
         for k in dict.fromkeys((key, *choice.bounds))
@@ -324,7 +318,9 @@ def _somebody(
     count = len(choice.feasible)
     judged = f"{total} candidate{'s' if total != 1 else ''}{' that could be judged' if choice.left_out else ''}"
     among = f"the {count} of {judged}" if count > 1 else f"the only one of {judged}"
-    lead = f"{names[best.candidate]} has the {most} {about.title} of" if count > 1 else f"{names[best.candidate]} is"
+    lead = (
+        f"{names[best.candidate]} has the {about.best} {about.title} of" if count > 1 else f"{names[best.candidate]} is"
+    )
     if choice.by_hand and count > 1:
         lead = f"{names[best.candidate]} is one of"
     said = [f"{lead} {among} with {limits(choice.bounds, figures)} ({has})."]
@@ -368,10 +364,10 @@ def _nobody(choice: Choice, figures: Mapping[str, MeasureAbout], names: Mapping[
     said = [f"No candidate has {limits(choice.bounds, figures)}."]
     for short in choice.shortfalls:
         about = figures[short.key]
-        most = "lowest" if about.better == "lower" else "highest"
         others = " of those that keep the other bounds" if short.others_kept and len(choice.bounds) > 1 else ""
         said.append(
-            f"The {most} {about.title}{others} is {written(short.nearest, about.unit)}, of {names[short.candidate]}."
+            f"The {about.best} {about.title}{others} is {written(short.nearest, about.unit)}, "
+            f"of {names[short.candidate]}."
         )
     if choice.unsure:
         said.append(f"So near a bound that chance may decide: {_called(choice.unsure, names)}.")

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.about import Better, Purpose, Unit
+from sfumato.about import Better, Directed, Purpose, Unit
 from sfumato.arguments import require
 from sfumato.compare.rows import NO_NUMBER, half_width
 from sfumato.display import Preformatted
@@ -39,7 +39,7 @@ COMPARED_AT_A_TIME = 1_000_000  # figures compared at a time
 
 
 @dataclass(frozen=True)
-class Axis:
+class Axis(Directed):
     """One measure of a frontier: what it is called and which way is better."""
 
     key: str
@@ -64,7 +64,7 @@ class Frontier(Preformatted):
     knee: str | None = None  # None where there is no bend, or not one risk and one utility
 
     def __repr__(self) -> str:
-        best = ", ".join(f"{'less' if axis.better == 'lower' else 'more'} {axis.key}" for axis in self.axes)
+        best = ", ".join(f"{'less' if axis.lower_is_better else 'more'} {axis.key}" for axis in self.axes)
         total = len(self.on) + len(self.dominated_by)
         lines = [f"Frontier of {best}: {len(self.on)} of {total} candidates"]
         marks = dict.fromkeys(self.doubtful, " (doubtful)")
@@ -82,7 +82,7 @@ def frontier(results: "Results", *, risk: "Which | Iterable[Which]", utility: "W
     require_results("frontier", results)
     axes = (*_axes(results, risk, "risk"), *_axes(results, utility, "utility"))
     rows, left_out = complete(results.rows, [axis.key for axis in axes])
-    signs = np.array([1.0 if axis.better == "lower" else -1.0 for axis in axes])
+    signs = np.array([axis.sign for axis in axes])
     costs = np.array([[row.means[axis.key] for axis in axes] for row in rows]).reshape(len(rows), len(axes)) * signs
     errors = np.array([[row.errors[axis.key] for axis in axes] for row in rows]).reshape(costs.shape)
     widths = np.array([[half_width(row, axis.key) for axis in axes] for row in rows]).reshape(costs.shape)

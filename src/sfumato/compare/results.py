@@ -277,7 +277,7 @@ class Results:
         Without a figure named it is the last score added, or else the first measure of utility, or else the first.
         """
         key = self.ranked_by if by is None else self.key(by)
-        sign = 1.0 if self.figures[key].better == "lower" else -1.0
+        sign = self.figures[key].sign
         return tuple(sorted(self.rows, key=lambda row: sign * row.means[key] if key in row.means else math.inf))
 
     @property

@@ -206,7 +206,7 @@ class TriedValues:
         cls, curve: Curve, objective: str, bounds: Mapping[str, float], figures: Mapping[str, MeasureAbout]
     ) -> "TriedValues":
         """Take the directions of the figures from what is said of them."""
-        signs = {key: 1.0 if figures[key].better == "lower" else -1.0 for key in (objective, *bounds)}
+        signs = {key: figures[key].sign for key in (objective, *bounds)}
         return cls(curve, objective, signs, {key: signs[key] * bound for key, bound in bounds.items()})
 
     def cost(self, place: int, key: str) -> float:

@@ -102,7 +102,7 @@ class JointSearch:
     ) -> None:
         self.surface, self.objective = surface, objective
         self.draws = 1 if surface.certain else draws
-        self._signs = {key: 1.0 if figures[key].better == "lower" else -1.0 for key in (objective, *bounds)}
+        self._signs = {key: figures[key].sign for key in (objective, *bounds)}
         self.bounds = {key: self._signs[key] * bound for key, bound in bounds.items()}
         self._pool = self._points()
 

@@ -392,7 +392,6 @@ def _sentence(
     """Say what was found among these ``values``, how sure it is, and what it took for granted."""
     row, name, about = tuning.row, tuning.over, figures[tuning.objective]
     certain = not tuning.method.about.random and not any(m.about.random for m in tuning.results.measures)
-    most = "lowest" if about.better == "lower" else "highest"
     has = "; ".join(
         f"{figures[key].title} {written(row.means[key], figures[key].unit, row.errors[key])}"
         for key in dict.fromkeys((tuning.objective, *tuning.bounds))
@@ -405,11 +404,11 @@ def _sentence(
         said.append(f"Give a wider range of {name}, a looser bound, or another method.")
     elif finding.why == "free":
         said = [
-            f"The bound bars no better value: of {wide}, {tuning.method!r} has the {most} {about.title}, with {limit} "
-            f"({has})."
+            f"The bound bars no better value: of {wide}, {tuning.method!r} has the {about.best} {about.title}, "
+            f"with {limit} ({has})."
         ]
     else:
-        said = [f"Of {wide} with {limit}, {tuning.method!r} has the {most} {about.title} ({has})."]
+        said = [f"Of {wide} with {limit}, {tuning.method!r} has the {about.best} {about.title} ({has})."]
         said += [LEADS[finding.why]] if finding.why in LEADS else []
     if row.replicates > 1 and tuning.keeps and tuning.method.about.random:
         said.append(_single(row, tuning.bounds, figures))
@@ -600,7 +599,6 @@ def _joint_sentence(
 ) -> str:
     """Say what was found, how sure it is, and what it took."""
     row, about = tuning.row, figures[tuning.objective]
-    most = "lowest" if about.better == "lower" else "highest"
     has = "; ".join(
         f"{figures[key].title} {written(row.means[key], figures[key].unit, row.errors[key])}"
         for key in dict.fromkeys((tuning.objective, *tuning.bounds))
@@ -608,7 +606,7 @@ def _joint_sentence(
     wide = ", ".join(f"{d.text} from {min(d.values):g} to {max(d.values):g}" for d in dials)
     limit = limits(tuning.bounds, figures)
     if tuning.keeps:
-        said = [f"Of {wide} with {limit}, {tuning.method!r} has the {most} {about.title} found ({has})."]
+        said = [f"Of {wide} with {limit}, {tuning.method!r} has the {about.best} {about.title} found ({has})."]
         if not math.isnan(tuning.error):
             said.append(
                 f"By chance and by the surface fitted, that is uncertain by {written(tuning.error, about.unit)}."

@@ -210,7 +210,7 @@ class MeasuredLoss:
             return float("inf")
         if np.isnan(found):
             return float("inf")
-        return found if self.measure.about.better == "lower" else -found
+        return self.measure.about.sign * found
 
     def bound(self, low: Levels, finest: AssessedNode | None, high: AssessedNode) -> float:
         """Return that nothing is known."""

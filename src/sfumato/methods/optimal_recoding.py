@@ -456,7 +456,7 @@ class OptimalRecoding(Method):
         found = run(search, NODES if self.nodes is None else self.nodes)
         if found.node is None:
             raise NotApplicable(self._nothing(search, most, exact=found.exact))
-        higher = isinstance(self.utility, Measure) and self.utility.about.better == "higher"
+        higher = isinstance(self.utility, Measure) and not self.utility.about.lower_is_better
         return Lattice(keys, found, search, higher)
 
     def _values(self, data: Microdata, names: tuple[str, ...]) -> tuple[Values, ...]:

@@ -42,7 +42,7 @@ def chosen_table(
         return *_by_hand(results, ProtectedTable(results, plan.choose), plan, tell), ()
     judged = choice.feasible[:1] if plan.despite_audit else choice.feasible
     about = results.figures[choice.objective]
-    sign = 1.0 if about.better == "higher" else -1.0
+    sign = -about.sign
     tried: list[tuple[ProtectedTable, Checked]] = []
     best: tuple[float, ProtectedTable, Checked] | None = None
     recorder.phase("audit", total=len(judged))

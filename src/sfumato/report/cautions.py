@@ -47,7 +47,7 @@ def _of_worst_cases(results: Results, row: Row, bounds: Mapping[str, float]) -> 
     for key, limit in bounds.items():
         about, mean = results.figures[key], row.means.get(key, math.inf)
         cases = {name: value for name, value in row.parts.get(key, {}).items() if about.is_case(name)}
-        worst = max(cases, key=cases.__getitem__, default=None) if about.better == "lower" else None
+        worst = max(cases, key=cases.__getitem__, default=None) if about.lower_is_better else None
         if worst is not None and cases[worst] > limit >= mean:
             said.append(
                 f"The bound is on the mean over what an intruder may know. One who {worst} links "

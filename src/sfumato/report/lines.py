@@ -139,7 +139,7 @@ def ranked(
         by, front = score, {row.candidate for row in results.rows}
     else:
         front = set(frontier.on)
-    sign = 1.0 if lines.measures[by].better == "lower" else -1.0
+    sign = lines.measures[by].sign
 
     def place(row: Row) -> tuple[bool, bool, float]:
         value = row.means.get(by, math.nan)

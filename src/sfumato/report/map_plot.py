@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
-from sfumato.about import Better
 from sfumato.report.summary import Bound, CandidateLine, MeasureLine, Summary
 from sfumato.report.vega import (
     COLOURS,
@@ -42,11 +41,11 @@ class Scale:
     constant: float | None = None  # of the symmetric logarithm: below it the axis is nearly plain
 
     @classmethod
-    def of(cls, values: Sequence[float], better: Better = "lower") -> "Scale":
+    def of(cls, values: Sequence[float], *, high_values: bool = False) -> "Scale":
         """Choose the axis for these values; it starts at zero, but for a utility of which all values are high."""
         low, high, middle = min(values), max(values), sorted(values)[len(values) // 2]
         start = min(0.0, low * 1.05)
-        if better == "higher" and low > high / 3 and high > low:
+        if high_values and low > high / 3 and high > low:
             return cls(low - 0.1 * (high - low), high + 0.06 * (high - low))
         if low >= 0 and middle > 0 and high > 6 * middle:
             return cls(start, high * 1.3, max(middle / 2, high / 10_000))
@@ -84,7 +83,7 @@ def axis_scale(summary: Summary, measure: MeasureLine) -> Scale:
     lines = [*summary.on_map, *([original] if original is not None else [])]
     values = [line.figures[measure.key].value for line in lines]
     limits = [bound.limit for bound in summary.bounds if bound.key == measure.key]
-    return Scale.of(values + limits, measure.better)
+    return Scale.of(values + limits, high_values=not measure.lower_is_better)
 
 
 def risk_utility_map(summary: Summary, *, width: int | str = 720, height: int = 430) -> Spec:
@@ -92,13 +91,13 @@ def risk_utility_map(summary: Summary, *, width: int | str = 720, height: int = 
     risk, utility = summary.measure(str(summary.risk)), summary.measure(str(summary.utility))
     across, upward = axis_scale(summary, risk), axis_scale(summary, utility)
     x = _channel("Disclosure risk", risk, across)
-    y = _channel("Loss of utility" if utility.better == "lower" else "Utility", utility, upward)
+    y = _channel("Loss of utility" if utility.lower_is_better else "Utility", utility, upward)
     points = [_on_axes(_point(summary, line, risk, utility), x=across, y=upward) for line in summary.on_map]
     layers = []
     for bound in summary.bounds:
         for measure, scale, axis, channel in ((risk, across, "x", x), (utility, upward, "y", y)):
             if bound.key == measure.key:
-                layers += _bound_layers(bound, scale, axis, number(axis, **channel), lower=measure.better == "lower")
+                layers += _bound_layers(bound, scale, axis, number(axis, **channel), lower=measure.lower_is_better)
     layers += _frontier(points, x, y)
     layers += _bars(points, x, y)
     layers += _marks(summary, points, x, y, live=width == "container")

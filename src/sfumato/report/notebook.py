@@ -78,7 +78,7 @@ def _plot_of(found: Measurement) -> Any:
     if found.by_pair:
         drawn = [
             _bars(found, found.by_variable, "variable"),
-            pair_map(found.about.title, found.by_pair, better=found.better),
+            pair_map(found.about.title, found.by_pair, found.about),
         ]
         return _chart(_beside(drawn))
     if found.by_variable:
@@ -97,7 +97,7 @@ def _beside(charts: list[Spec]) -> Spec:
 
 
 def _bars(found: Measurement, told: Mapping[str, float], what: str) -> Spec:
-    worst = sorted(told.items(), key=lambda entry: entry[1], reverse=found.better == "lower")[:SHOWN]
+    worst = sorted(told.items(), key=lambda entry: entry[1], reverse=found.about.lower_is_better)[:SHOWN]
     rows = [{what: label, "value": value} for label, value in worst if np.isfinite(value)]
     encoding = {
         "y": name(what, sort=[str(row[what]) for row in rows], title=None, axis={"labelLimit": 240}),

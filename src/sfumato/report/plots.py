@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.about import Directed
 from sfumato.compare.examine.findings import CoefficientChange, KeyLevel, VariableDetail, VariableUtility
 from sfumato.report.grades import DRAWN
 from sfumato.report.summary import CandidateLine, Summary, Usefulness
@@ -43,7 +44,7 @@ def scored(summary: Summary) -> list[CandidateLine]:
     """Return the candidates that have a finite score, best first; none if there is no score."""
     if summary.score is None:
         return []
-    key, sign = summary.score, 1 if summary.measure(summary.score).better == "lower" else -1
+    key, sign = summary.score, summary.measure(summary.score).sign
     having = [c for c in summary.candidates if key in c.figures and math.isfinite(c.figures[key].value)]
     return sorted(having, key=lambda c: sign * c.figures[key].value)
 
@@ -293,9 +294,11 @@ def level_plot(found: Sequence[KeyLevel], *, width: int = 420) -> Spec:
     return dressed({"layer": layers, "width": width, "height": max(34 * len(found), 60), "description": words})
 
 
-def pair_map(title: str, by_pair: Mapping[tuple[str, str], float], *, better: str, width: int | None = None) -> Spec:
+def pair_map(
+    title: str, by_pair: Mapping[tuple[str, str], float], direction: Directed, *, width: int | None = None
+) -> Spec:
     """Draw a square for each pair of variables, the worst variables first; the darker, the worse."""
-    order = worst_first(by_pair, better)[:MAX_VARIABLES]
+    order = worst_first(by_pair, direction)[:MAX_VARIABLES]
     cells = [
         {"a": one, "b": other, "value": value}
         for pair, value in by_pair.items()
@@ -304,12 +307,17 @@ def pair_map(title: str, by_pair: Mapping[tuple[str, str], float], *, better: st
     ]
     size = max(9, min(26, 620 // max(len(order), 1)))
     side = width or size * len(order)
-    shades = [PALE, WARN] if better == "lower" else [WARN, AFTER]
-    legend = {"title": f"{title} ({better} is better)", "orient": "bottom", "gradientLength": 220, "titleLimit": 400}
+    shades = [PALE, WARN] if direction.lower_is_better else [WARN, AFTER]
+    legend = {
+        "title": f"{title} ({direction.better} is better)",
+        "orient": "bottom",
+        "gradientLength": 220,
+        "titleLimit": 400,
+    }
     encoding = {
         "x": name("a", sort=order, title=None, axis={"labelAngle": -50, "labelLimit": 150, **BARE}),
         "y": name("b", sort=order, title=None, axis={"labelLimit": 170, **BARE}),
-        "color": number("value", scale={"range": shades, "zero": better == "lower"}, legend=legend),
+        "color": number("value", scale={"range": shades, "zero": direction.lower_is_better}, legend=legend),
         "tooltip": [name("a", title="variable"), name("b", title="with"), number("value", title=title, format=".4g")],
     }
     square = {"type": "rect", "stroke": GREY, "strokeWidth": 0.3}
@@ -318,14 +326,13 @@ def pair_map(title: str, by_pair: Mapping[tuple[str, str], float], *, better: st
     return dressed({**drawn, "width": side, "height": side, "description": words})
 
 
-def worst_first(by_pair: Mapping[tuple[str, str], float], better: str) -> list[str]:
+def worst_first(by_pair: Mapping[tuple[str, str], float], direction: Directed) -> list[str]:
     """Return the variables by the mean over their pairs, the worst first."""
     found: dict[str, list[float]] = {}
     for pair, value in by_pair.items():
         for variable in pair:
             found.setdefault(variable, []).append(value)
-    sign = -1.0 if better == "lower" else 1.0
-    return sorted(found, key=lambda variable: (sign * float(np.mean(found[variable])), variable))
+    return sorted(found, key=lambda variable: (-direction.sign * float(np.mean(found[variable])), variable))
 
 
 def pair_heat_map(found: Usefulness, *, width: int | None = None) -> Spec:

@@ -122,7 +122,7 @@ def _by_pair(summary: Summary) -> list[tuple[str, PairFigures]]:
 def _pair_map(summary: Summary, told: PairFigures) -> Spec:
     measure = summary.measure(told.key)
     by_pair = {(first, second): value for first, second, value in told.figures}
-    return pair_map(measure.title, by_pair, better=measure.better)
+    return pair_map(measure.title, by_pair, measure)
 
 
 def _drawn(summary: Summary) -> list[tuple[str, VariableDetail]]:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sfumato.about import keeps_bound
 from sfumato.arguments import TEXT, YES_OR_NO, require, require_bounds
 from sfumato.auditing.findings import Checked
 from sfumato.compare.examine.findings import LOOKED_FOR, BrokenSum, Examination, OverRecords, VariableDetail
@@ -211,13 +210,12 @@ def _size(results: Results) -> str:
 
 
 def _bound(measure: MeasureLine, limit: float) -> Bound:
-    side = "at most" if measure.better == "lower" else "at least"
-    return Bound(measure.key, measure.name, limit, f"{side} {written(limit, measure.unit)}")
+    return Bound(measure.key, measure.name, limit, f"{measure.side} {written(limit, measure.unit)}")
 
 
 def _of_bounds(row: Row, bounds: Sequence[Bound], measures: Mapping[str, MeasureLine], whose: str) -> str:
     """Say yes or no to each bound; one of which there is no figure is not kept."""
-    broken = [b for b in bounds if not keeps_bound(row.means.get(b.key, math.nan), b.limit, measures[b.key].better)]
+    broken = [b for b in bounds if not measures[b.key].keeps(row.means.get(b.key, math.nan), b.limit)]
     told = [
         f"{lower_first(measures[b.key].title)} {written(row.means[b.key], measures[b.key].unit)}, {b.text}"
         if b.key in row.means
@@ -244,7 +242,7 @@ def _of_pair(row: Row, shown: list[MeasureLine], told: int, all_of_them: int) ->
 def _question(
     results: Results, file: str, bounds: tuple[Bound, ...], measures: Mapping[str, MeasureLine], objective: str
 ) -> str:
-    best = "least" if measures[objective].better == "lower" else "most"
+    best = "least" if measures[objective].lower_is_better else "most"
     limits = " and ".join(f"{lower_first(measures[bound.key].title)} {bound.text}" for bound in bounds)
     goal = f"the {best} {lower_first(measures[objective].title)}"
     what = f"Which of {count(len(results.rows), 'candidate')} for {file} ({_size(results)}) has {goal}"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from sfumato.about import Better, Purpose, Unit, keeps_bound
+from sfumato.about import Better, Directed, Purpose, Unit
 from sfumato.auditing.findings import Checked
 from sfumato.compare import plain
 from sfumato.compare.examine.findings import (
@@ -43,7 +43,7 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class MeasureLine:
+class MeasureLine(Directed):
     """What a reader must know of a measure to read its figures."""
 
     key: str
@@ -371,7 +371,7 @@ class Summary:
     def _keeps(self, line: CandidateLine, bound: Bound) -> bool:
         if bound.key not in line.figures:
             return False
-        return keeps_bound(line.figures[bound.key].value, bound.limit, self.measure(bound.key).better)
+        return self.measure(bound.key).keeps(line.figures[bound.key].value, bound.limit)
 
     @property
     def lacking(self) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -241,7 +241,7 @@ def _heading(measure: MeasureLine, *, alone: bool) -> str:
     if parameters and not alone:
         said = ", ".join(part.partition("=")[2] or part for part in parameters.split(", "))
         parted += "\n" + _middle(said.replace("'", ""), 14)
-    return f"{parted} {'↓' if measure.better == 'lower' else '↑'}"
+    return f"{parted} {_arrow(measure)}"
 
 
 def signs(summary: Summary) -> str:
@@ -275,10 +275,13 @@ def pair_table(summary: Summary, keys: Collection[str] | None = None) -> Table:
                 continue
             was = (before[measure.key].text if measure.key in before else "",) if before else ()
             name = measure.name if len(measure.name) <= MAX_NAME_LENGTH else measure.name.partition("(")[0]
-            way = "↓" if measure.better == "lower" else "↑"
-            cells = (f"{name} {way}", *was, figures[measure.key].text, measure.title)
+            cells = (f"{name} {_arrow(measure)}", *was, figures[measure.key].text, measure.title)
             table.add_row(*(Text(cell) for cell in cells))
     return table
+
+
+def _arrow(measure: MeasureLine) -> str:
+    return "↓" if measure.lower_is_better else "↑"
 
 
 def uncomputed(summary: Summary) -> list[str]:
@@ -317,7 +320,7 @@ def figures_table(found: SideBySide) -> Table:
         texts = [
             "–" if line is None or measure.key not in line.figures else line.figures[measure.key].text for line in lines
         ]
-        rows.append((f"{measure.name} {'↓' if measure.better == 'lower' else '↑'}", *texts))
+        rows.append((f"{measure.name} {_arrow(measure)}", *texts))
     return _table(("", "original", *(line.name for line in found.candidates)), rows)
 
 

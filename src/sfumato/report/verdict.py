@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from sfumato.about import MeasureAbout, keeps_bound
 from sfumato.auditing.findings import Checked
 from sfumato.compare.choose import Choice, Shortfall, asks_for_all, keeps, left_open
 from sfumato.compare.examine.findings import (
@@ -268,7 +267,7 @@ def _price_of_bounds(results: Results, row: Row, choice: Choice, names: Mapping[
     measured = [r for r in results.rows if {choice.objective, *choice.bounds} <= r.means.keys()]
 
     def gained(other: Row) -> float:
-        return _worse(row.means[choice.objective], about) - _worse(other.means[choice.objective], about)
+        return about.sign * row.means[choice.objective] - about.sign * other.means[choice.objective]
 
     for key in choice.bounds:
         others = [(which, bound) for which, bound in choice.bounds.items() if which != key]
@@ -279,17 +278,13 @@ def _price_of_bounds(results: Results, row: Row, choice: Choice, names: Mapping[
         if most <= 0 or (most < MIN_LOSS.get(about.unit, math.inf) and key != _of_households(results)):
             continue
         near = [r for r in allowed if gained(r) >= MIN_SHARE_OF_GAIN * most]
-        best = min(near, key=lambda r: _worse(r.means[key], bounded))
+        best = min(near, key=lambda r: bounded.sign * r.means[key])
         has, would = (written(r.means[choice.objective], about.unit) for r in (row, best))
         yield (
             f"the bound on {lower_first(bounded.title)} costs {about.title} {has} instead of {would}: with "
             f"{written(best.means[key], bounded.unit)} in place of {written(choice.bounds[key], bounded.unit)} it "
             f"would be {names.get(best.candidate, best.candidate)}"
         )
-
-
-def _worse(value: float, about: MeasureAbout) -> float:
-    return value if about.better == "lower" else -value
 
 
 def _repairs(checked: Checked | None) -> tuple[str, ...]:
@@ -345,8 +340,8 @@ def _unlucky(results: Results, row: Row, choice: Choice, names: Mapping[str, str
     others = [r for r in results.rows if r.candidate in able and r.values.get(key)]
     if len(own) < 2 or not others or math.isnan(own[0]):
         return
-    best = min(others, key=lambda r: _worse(r.values[key][0], about))
-    if _worse(own[0], about) - _worse(best.values[key][0], about) < MIN_LOSS.get(about.unit, math.inf):
+    best = min(others, key=lambda r: about.sign * r.values[key][0])
+    if about.sign * own[0] - about.sign * best.values[key][0] < MIN_LOSS.get(about.unit, math.inf):
         return
     has, mean, would = (written(value, about.unit) for value in (own[0], row.means[key], best.values[key][0]))
     yield (
@@ -529,7 +524,7 @@ def _going_out(row: Row | None, key: str, checked: Checked | None) -> float | No
 
 
 def _kept(value: float | None, bound: Bound, line: MeasureLine) -> bool:
-    return value is not None and keeps_bound(value, bound.limit, line.better)
+    return value is not None and line.keeps(value, bound.limit)
 
 
 def price_of(found: Examination) -> tuple[str, ...]:
@@ -750,7 +745,7 @@ def _beyond_any(short: Shortfall, results: Results, line: MeasureLine) -> bool:
     """Tell whether a bound on records found is below what a guess among all records finds."""
     about, least = results.figures[short.key], 1 / len(results.table)
     single = next((getattr(m, "above", None) for m in results.measures if repr(m) == short.key), None)
-    found = single is None and about.keys and about.paired and line.unit == "share" and line.better == "lower"
+    found = single is None and about.keys and about.paired and line.unit == "share" and line.lower_is_better
     return found and not short.reached and short.limit < least <= short.nearest * (1 + 1e-9)
 
 
@@ -768,8 +763,7 @@ def _reachable(results: Results, short: Shortfall, objective: str) -> Iterator[s
 
 def _shortfall(short: Shortfall, line: MeasureLine, bound: Bound, name: str, *, several: bool) -> str:
     best = written(short.nearest, line.unit)
-    most = "lowest" if line.better == "lower" else "highest"
     asked = f"{line.title} {bound.text} is not reached"
     if several and short.others_kept:
-        return f"{asked}: {best} is the {most} of those that keep the other bounds ({name})."
-    return f"{asked}: {best} is the {most} ({name})."
+        return f"{asked}: {best} is the {line.best} of those that keep the other bounds ({name})."
+    return f"{asked}: {best} is the {line.best} ({name})."

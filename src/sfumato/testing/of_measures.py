@@ -45,7 +45,7 @@ def a_copy_is_best_or_riskiest(measure: Measure, data: Microdata) -> None:
     copy, other = measured(measure, data, data), measured(measure, data, shuffled(data))
     if copy is None or other is None:
         return
-    lower_expected = measure.about.purpose == "risk" or measure.about.better == "higher"
+    lower_expected = measure.about.purpose == "risk" or not measure.about.lower_is_better
     slack = 0.05 if measure.about.random else 1e-9
     gap = copy.value - other.value if lower_expected else other.value - copy.value
     assert gap >= -slack, f"a copy gives {copy.value}, shuffled columns {other.value}"

@@ -131,12 +131,12 @@ def read_bound(measure: "Measure", said: str, field: str) -> float:
     """Read what was typed, as the command line reads it; refuse what the measure cannot reach."""
     about, text = measure.about, said.replace("%", "").strip()
     text = text.replace(",", ".") if text.count(",") == 1 and "." not in text else text
-    option = "--at-least" if about.better == "higher" else "--at-most"
+    option = f"--{about.side.replace(' ', '-')}"
     try:
         (bound,) = read_bounds(option, [f"{measure!r}={text}{'%' if about.unit == 'share' else ''}"]).values()
     except SfumatoError:
         raise Refused(field, f"a number is needed here, such as 5; got {said!r}") from None
-    sides = ({}, {repr(measure): bound}) if about.better == "higher" else ({repr(measure): bound}, {})
+    sides = ({repr(measure): bound}, {}) if about.lower_is_better else ({}, {repr(measure): bound})
     try:
         check_bounds([measure], *sides)
     except SfumatoError:

@@ -62,11 +62,10 @@ def add_bound(desk: Desk, draft: Draft, form: Form) -> ActionResult:
         field, measure = "any.bound", _any(form, data)
     (measure,) = with_population([measure], draft.population)
     bound = bounding.read_bound(measure, form.text(field), field)
-    higher = measure.about.better == "higher"
-    at_most = {**draft.at_most, **({} if higher else {repr(measure): bound})}
-    at_least = {**draft.at_least, **({repr(measure): bound} if higher else {})}
-    side = "at least" if higher else "at most"
-    return ActionResult(bounding.with_bounds(desk, at_most, at_least), f"bound: {measure!r} {side} {bound:g}")
+    at_most, at_least = dict(draft.at_most), dict(draft.at_least)
+    (at_most if measure.about.lower_is_better else at_least)[repr(measure)] = bound
+    words = f"bound: {measure!r} {measure.about.side} {bound:g}"
+    return ActionResult(bounding.with_bounds(desk, at_most, at_least), words)
 
 
 def _any(form: Form, data: Microdata) -> Measure:
@@ -149,7 +148,7 @@ def _used(desk: Desk, draft: Draft, form: Form, measure: Measure, what: str) -> 
         raise Refused("table" if what == "table" else "model.formula", "this is in the list already")
     uses, at_most, at_least = (*draft.uses, key), dict(draft.at_most), dict(draft.at_least)
     if form.text(field):
-        side = at_least if measure.about.better == "higher" else at_most
+        side = at_most if measure.about.lower_is_better else at_least
         side[key] = bounding.read_bound(measure, form.text(field), field)
     make = bounding.with_bounds(desk, at_most, at_least)
     return ActionResult(lambda old: make(old).but(uses=uses), f"what users do: {key}")
@@ -241,7 +240,7 @@ def _line(draft: Draft, measure: Measure, decides: bool, why: str, before: Any) 
         meaning=bounding.meaning(measure),
         why=why,
         risk=about.purpose == "risk",
-        side="at least" if about.better == "higher" else "at most",
+        side=about.side,
         unit="%" if about.unit in ("share", "percent") else "",
         value="" if bound is None else bounding.typed(bound, about),
         usual=bounding.usual_bounds(measure),
@@ -269,7 +268,7 @@ def state(desk: Desk, draft: Draft, form: Form) -> ActionResult:
         key, about = repr(measure), measure.about
         same = key in held and said == bounding.typed(held[key], about)
         bound = held[key] if same else bounding.read_bound(measure, said, field)
-        (at_least if about.better == "higher" else at_most)[key] = bound
+        (at_most if about.lower_is_better else at_least)[key] = bound
     if not at_most and not at_least:
         raise Refused("", "state one bound at least: without any there is nothing to decide by")
     told = [f"{key} at most {bound:g}" for key, bound in at_most.items()]
