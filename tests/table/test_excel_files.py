@@ -251,3 +251,45 @@ def test_dates_that_a_sheet_has_no_place_for_are_written_as_text_and_said(tmp_pa
     dated = read(tmp_path / "d.xlsx", stated)
     for name in ("day", "moment"):
         assert np.array_equal(dated.columns[name], data.columns[name], equal_nan=True)
+
+
+def test_calamine_reads_what_openpyxl_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The values of each sheet by both libraries, whichever one Sfumato takes for it."""
+    pytest.importorskip("python_calamine")
+    rng = np.random.default_rng(5)
+    moments = (dt.datetime(1900, 3, 1) + dt.timedelta(seconds=int(s)) for s in rng.integers(0, 10**9, 30))
+    rows = [
+        [i, float(x), f"t{i} é", m, m.date(), bool(i % 2), m.time()]
+        for i, (x, m) in enumerate(zip(rng.normal(size=30), moments, strict=True))
+    ]
+    for gap in range(7):
+        rows[5 + gap][gap] = None
+    sheets = {
+        "plain": rows,
+        "merged": [["a", "b"], ["x y", None], [1, 2]],
+        "early": [["a"], [dt.date(1900, 1, 3)], [dt.date(1900, 2, 28)]],
+        "negative": [["a", "b"], [-1, -0.5], [2, 1e-300]],
+        "escaped": [["a"], ["_x0041_"], ["&lt; <b>"]],
+        "markers": [["a"], ["NA"], ["#N/A"], ["'"], [" "]],
+    }
+    for name, cells in sheets.items():
+        made = openpyxl.Workbook()
+        for row in ([f"v{i}" for i in range(7)], *cells) if name == "plain" else cells:
+            made.active.append(row)
+        if name == "merged":
+            made.active.merge_cells("A2:B2")
+        if name == "negative":  # no date, though it is shown as one: openpyxl gives a day of 1899
+            made.active["A2"].number_format = "yyyy-mm-dd"
+        made.save(file := tmp_path / f"{name}.xlsx")
+        found = columns(read(file))
+        with monkeypatch.context() as without:
+            without.setitem(sys.modules, "python_calamine", None)
+            without.setattr("sfumato.table.formats.excel.find_spec", lambda _: None)
+            assert found == columns(read(file)), name
+
+
+def test_a_plain_sheet_needs_no_openpyxl_to_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("python_calamine")
+    file = book(tmp_path / "s.xlsx", ("s", [["a", "b"], [1, "x"], [2.5, None]]))
+    monkeypatch.setattr("openpyxl.load_workbook", None)
+    assert columns(read(file)) == {"a": [1.0, 2.5], "b": ["x", None]}

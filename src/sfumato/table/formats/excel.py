@@ -1,4 +1,6 @@
-"""Excel workbooks in and out, through openpyxl: one sheet, its first row that is not empty the names.
+"""Excel workbooks in and out: one sheet, its first row that is not empty the names.
+
+openpyxl reads and writes; workbooks of plain numbers, texts and dates are read by calamine in a quarter of the time.
 
 The rule for columns: all dates, all truth values or all numbers are that, whole numbers as such. A column with any text
 is text, and then read by the rule of text files: numbers if every cell is one, though not with leading zeros. Formulas
@@ -10,10 +12,13 @@ import datetime as dt
 import io
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO
+from xml.parsers.expat import ParserCreate
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,40 +40,28 @@ _NOT_AVAILABLE = "#N/A"
 _ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"}
 _FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
 _ROW = re.compile(rb"<(?:\w+:)?row\s(?:[^>]*?\s)?r=\"(\d+)\"")
+# a row of numbers, texts and truth values alone, each cell in the row that it says
+_PLAIN_ROW = re.compile(
+    rb'<row r="(\d+)"[^>]*(?:(?<=/)>|(?<!/)>(?:<c r="[A-Z]{1,3}\1"(?: s="\d+")?(?:(?: t="n")?\s*/>|'
+    rb'(?: t="n")?>(?:<v>[-+.\deE]+</v>|<v\s*/>|<v></v>)?</c>| t="(?:s|str|b)"><v>[^<]*</v></c>|'
+    rb' t="inlineStr"><is><t(?: xml:space="preserve")?>[^<]*</t></is></c>))*+</row>)\s*'
+)
+# numbers in a style, such as that of a date, which may be too small or large for one; texts that escape a sign
+_DOUBTFUL = re.compile(rb' s="[1-9]\d*"(?: t="n")?><v>(?:-|\d{7}|[^<]*[eE])|_x')
+_Sheets = Mapping[str, Callable[[], Iterator[Sequence[Any]]]]
 FIRST_DAY = dt.datetime(1900, 3, 1)
-_MOMENTS = (dt.date, dt.time, dt.timedelta)  # a datetime is a date
+_MOMENTS = {dt.date, dt.datetime, dt.time, dt.timedelta}
 
 
 def sheets_in(path: Path, content: bytes) -> tuple[str, ...]:
     """Name the sheets of a workbook that are not empty."""
-    with _opened(path, content) as book:
-        return tuple(found.title for found in book.worksheets if any(True for _ in _filled(found)))
-
-
-@contextmanager
-def _opened(path: Path, content: bytes) -> Iterator[Any]:
-    """Open a workbook; its sheets are parsed while they are read, so that damage may show at any time until then."""
-    try:
-        from openpyxl import load_workbook
-
-        book = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
-        try:
-            yield book
-        finally:
-            book.close()
-    except SfumatoError:
-        raise
-    except Exception as error:  # a damaged file may raise anything: of zip, of XML, of the library
-        locked = content[:8] == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-        why = "it is protected by a password, or an old .xls; save it as .xlsx without password" if locked else error
-        raise FileError(f"{path} cannot be read as an Excel workbook: {why}") from None
+    with _sheets_of(path, content) as (sheets, _):
+        return tuple(name for name, rows in sheets.items() if any(True for _ in _filled(rows)))
 
 
 def read_excel(path: Path, content: bytes, sheet: str | None, missing: Sequence[str]) -> pa.Table:
     """Read one sheet of a workbook: the one named, or the only one that is not empty."""
-    with _opened(path, content) as book:
-        sheets = {found.title: found for found in book.worksheets}
-        without = _without_value(content, sheets)
+    with _sheets_of(path, content) as (sheets, without):
         name, cells = _chosen(path, sheets, sheet, without)
         if name in without:
             raise DataError(
@@ -84,24 +77,81 @@ def read_excel(path: Path, content: bytes, sheet: str | None, missing: Sequence[
     return named_table(header, columns)
 
 
-def _without_value(content: bytes, sheets: dict[str, Any]) -> dict[str, str]:
-    """Return the first cell of each sheet that is a formula of which no value was kept: read, it would be a gap."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        computed = False
-        for name in archive.namelist():
-            if name.startswith("xl/worksheets/"):
-                part = archive.read(name)
-                _refuse_rows_twice(part)
-                computed = computed or _FORMULA.search(part) is not None
-    if not computed:
-        return {}
+@contextmanager
+def _sheets_of(path: Path, content: bytes) -> Iterator[tuple[_Sheets, Mapping[str, str]]]:
+    """Open a workbook: the rows of its sheets, and the first cell of each that is a formula of which no value was kept.
+
+    Sheets are parsed while they are read, so that damage may show at any time until then.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            xml = {name: archive.read(name) for name in archive.namelist() if name.endswith((".xml", ".rels"))}
+        parts = [part for name, part in xml.items() if name.startswith("xl/worksheets/")]
+        for part in parts:
+            _refuse_rows_twice(part)
+        escaped = b"_x" in xml.get("xl/sharedStrings.xml", b"")
+        if find_spec("python_calamine") and not escaped and all(_is_plain(part) for part in parts):
+            for part in xml.values():
+                ParserCreate().Parse(part, True)  # noqa: FBT003 - calamine does not look whether XML is well-formed
+            yield _plain_sheets(content), {}
+        else:
+            with _book(content, values=True) as book:
+                sheets = {sheet.title: partial(_rows_of, sheet) for sheet in book.worksheets}
+                computed = any(_FORMULA.search(part) for part in parts)
+                yield sheets, _without_value(content, book.worksheets) if computed else {}
+    except (SfumatoError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # a damaged file may raise anything: of zip, of XML, panics of the library
+        locked = content[:8] == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+        why = "it is protected by a password, or an old .xls; save it as .xlsx without password" if locked else error
+        raise FileError(f"{path} cannot be read as an Excel workbook: {why}") from None
+
+
+def _is_plain(part: bytes) -> bool:
+    """Tell whether calamine reads a sheet as openpyxl does: it passes over errors, and over dates that are none."""
+    start, end = part.find(b"<sheetData>"), part.find(b"</sheetData>")
+    if start < 0 or end < 0 or _DOUBTFUL.search(part):
+        return start < 0 and b"<sheetData/>" in part
+    start += len(b"<sheetData>")
+    return sum(row.end() - row.start() for row in _PLAIN_ROW.finditer(part, start, end)) == end - start
+
+
+def _plain_sheets(content: bytes) -> _Sheets:
+    """Return the sheets of a workbook whose sheets are all plain."""
+    from python_calamine import CalamineWorkbook, SheetTypeEnum
+
+    book = CalamineWorkbook.from_object(io.BytesIO(content))
+    worksheets = [sheet.name for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
+
+    def rows(name: str) -> Iterator[Sequence[Any]]:
+        for row in book.get_sheet_by_name(name).to_python(skip_empty_area=False):
+            yield [None if value == "" else value for value in row]
+
+    return {name: partial(rows, name) for name in worksheets}
+
+
+@contextmanager
+def _book(content: bytes, *, values: bool) -> Iterator[Any]:
+    """Open a workbook with openpyxl: the values that formulas have, or the formulas."""
     from openpyxl import load_workbook
 
-    book = load_workbook(io.BytesIO(content), read_only=True, keep_links=False)
-    found: dict[str, str] = {}
+    book = load_workbook(io.BytesIO(content), read_only=True, data_only=values, keep_links=False)
     try:
-        for stated in book.worksheets:
-            kept = sheets[stated.title]
+        yield book
+    finally:
+        book.close()
+
+
+def _rows_of(sheet: Any) -> Iterator[Sequence[Any]]:
+    sheet.reset_dimensions()  # some programs write a size that is not the sheet's, and openpyxl would believe it
+    yield from sheet.iter_rows(values_only=True)
+
+
+def _without_value(content: bytes, sheets: Sequence[Any]) -> dict[str, str]:
+    """Return the first cell of each sheet that is a formula of which no value was kept: read, it would be a gap."""
+    cells: dict[str, str] = {}
+    with _book(content, values=False) as book:
+        for stated, kept in zip(book.worksheets, sheets, strict=True):
             stated.reset_dimensions()
             kept.reset_dimensions()
             pairs = (
@@ -110,41 +160,33 @@ def _without_value(content: bytes, sheets: dict[str, Any]) -> dict[str, str]:
                 for pair in zip(*rows, strict=True)
             )
             # a formula may give empty text, which is kept as such: its cell is of the type of text
-            cells = (
-                formula.coordinate
-                for formula, value in pairs
-                if formula.data_type == "f" and value.value is None and value.data_type != "str"
-            )
-            first = next(cells, None)
-            if first is not None:
-                found[stated.title] = first
-    finally:
-        book.close()
-    return found
+            for formula, value in pairs:
+                if formula.data_type == "f" and value.value is None and value.data_type != "str":
+                    cells[stated.title] = formula.coordinate
+                    break
+    return cells
 
 
-def _refuse_rows_twice(sheet: bytes) -> None:
+def _refuse_rows_twice(part: bytes) -> None:
     """Refuse rows that do not stand in the order of their numbers: the library passes over those that come late."""
     last = 0
-    for found in _ROW.finditer(sheet):
-        number = int(found[1])
+    for row in _ROW.finditer(part):
+        number = int(row[1])
         if number <= last:
             raise ValueError(f"row {number} stands behind row {last}")
         last = number
 
 
-def _chosen(
-    path: Path, sheets: dict[str, Any], sheet: str | None, without: Mapping[str, str]
-) -> tuple[str, list[list[Any]]]:
+def _chosen(path: Path, sheets: _Sheets, sheet: str | None, without: Mapping[str, str]) -> tuple[str, list[list[Any]]]:
     """Return the name and the rows of the sheet to read; one with formulas is not empty, whatever came of them."""
     if sheet is not None:
         if sheet not in sheets:
             raise FileError(f"{path} has no sheet {sheet!r}; it has {', '.join(sheets)}")
-        cells = _rows(path, sheets[sheet])
+        cells = _rows(path, sheet, sheets[sheet])
         if not cells and sheet not in without:
             raise FileError(f"{path}: sheet {sheet!r} is empty")
         return sheet, cells
-    filled = [name for name, found in sheets.items() if name in without or any(True for _ in _filled(found))]
+    filled = [name for name, rows in sheets.items() if name in without or any(True for _ in _filled(rows))]
     if not filled:
         raise FileError(f"{path} is empty: none of its sheets holds a value")
     if len(filled) > 1:
@@ -152,25 +194,24 @@ def _chosen(
             f"{path} has several sheets: {', '.join(filled)}; say which, for example table={filled[0]!r}, or "
             f"{path.name}#{filled[0]} where a file is named"
         )
-    return filled[0], _rows(path, sheets[filled[0]])
+    return filled[0], _rows(path, filled[0], sheets[filled[0]])
 
 
-def _filled(sheet: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
+def _filled(rows: Callable[[], Iterator[Sequence[Any]]]) -> Iterator[tuple[int, Sequence[Any]]]:
     """Yield the rows in which any cell holds something, with their numbers."""
-    sheet.reset_dimensions()  # some programs write a size that is not the sheet's, and openpyxl would believe it
-    for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+    for number, row in enumerate(rows(), start=1):
         if any(value is not None for value in row):
             yield number, row
 
 
-def _rows(path: Path, sheet: Any) -> list[list[Any]]:
+def _rows(path: Path, name: str, sheet: Callable[[], Iterator[Sequence[Any]]]) -> list[list[Any]]:
     """Return the values of a sheet without empty rows, and without columns that are empty from the names on."""
     rows = []
     for number, row in _filled(sheet):
         for place, value in enumerate(row, start=1):
             if isinstance(value, str) and value in _ERRORS:
                 raise DataError(
-                    f"{path}: cell {_letters(place)}{number} of sheet {sheet.title!r} is the error {value}; correct "
+                    f"{path}: cell {_letters(place)}{number} of sheet {name!r} is the error {value}; correct "
                     "its formula or empty the cell"
                 )
         rows.append([None if value == _NOT_AVAILABLE else value for value in row])
@@ -195,21 +236,19 @@ def _column(values: list[Any], missing: Sequence[str]) -> Any:
     codes = {marker for marker in missing if any(sign.isdigit() for sign in marker)}
     if codes:  # such as -9, which is a number in a sheet
         values = [None if isinstance(value, int | float) and _spelled(value) in codes else value for value in values]
-    present = [value for value in values if value is not None]
-    if any(isinstance(value, str) for value in present):
+    kinds = set(map(type, values)) - {type(None)}
+    if str in kinds:
         text, _ = without_markers(pa.array([_spelled(value) for value in values], pa.string()), missing)
         return typed(text, ".")[0]
-    if not present:
+    if not kinds:
         return pa.nulls(len(values))
-    if all(isinstance(value, bool) for value in present):
+    if kinds == {bool}:
         return pa.array(values, pa.bool_())
-    if all(isinstance(value, _MOMENTS) for value in present):
+    if kinds <= _MOMENTS:
         return _moments(values)
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in present):
-        whole = all(float(value).is_integer() and abs(value) <= EXACT for value in present)
-        if whole:
-            return pa.array([None if value is None else int(value) for value in values], pa.int64())
-        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+    if kinds <= {int, float}:
+        whole = all(value is None or (float(value).is_integer() and abs(value) <= EXACT) for value in values)
+        return pa.array([None if value is None else (int if whole else float)(value) for value in values])
     return pa.array([_spelled(value) for value in values], pa.string())
 
 
