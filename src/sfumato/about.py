@@ -4,14 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from sfumato.display import Unit as Unit
 from sfumato.table.schema import Kind
 
 Better = Literal["lower", "higher"]
 Purpose = Literal["risk", "utility"]
-Unit = Literal["share", "percent", "number"]
 Records = Literal["original", "protected"]
 Parts = Literal["summaries", "columns", "sample", "memory"]
 Households = Literal["apart", "whole", "suppressed", "suppressed again"]
+# where a method stands among others, in this order
+Group = Literal["Coarsen", "Suppress", "Change numbers", "Change categories", "Synthesise", "Sample", "Weights"]
+# what whoever uses the file must know of how values came about
+Effect = Literal["exchanged", "averaged", "noisy", "other categories", "made up", "a part", "reweighted"]
 
 
 class Directed:
@@ -72,6 +76,9 @@ class MethodAbout(About):
     # from the others; the whole table is masked at once, because equal values stay equal or whole households move; or
     # what is made missing for one member is made missing for all, and if that makes other records rare, once again
     households: Households = "apart"
+    group: Group | None = None  # None: by what else is said here
+    labels: Mapping[str, str] = field(default_factory=dict)  # what each parameter is called in a form
+    effect: Effect | None = None  # None: values are coarser, or changed in no way that needs words of its own
 
 
 @dataclass(frozen=True, kw_only=True)

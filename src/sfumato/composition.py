@@ -1,5 +1,6 @@
 """Methods made of methods: one after the other (``Chain``), or inside each block of records (``Within``)."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from zlib import crc32
@@ -9,6 +10,7 @@ import numpy as np
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
+from sfumato.display import MAX_DETAIL, Phrase, shortened
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.pair import Half, Masking
 from sfumato.pair.blocks import BlocksAlong, blocks_along, mask_blocks, told_of_blocks
@@ -20,11 +22,49 @@ from sfumato.table.joined import joined
 from sfumato.table.keys import Strata, strata
 from sfumato.table.microdata import Microdata
 from sfumato.table.parts import TableInParts
+from sfumato.table.schema import Schema
 
 
-def steps_of(method: Method) -> tuple[Method, ...]:
-    """Return the steps of a chain; any other method is its own only step."""
-    return method.steps if isinstance(method, Chain) else (method,)
+def runs(steps: Iterable[Method], *, short: bool) -> Iterator[tuple[Method, ...]]:
+    """Put steps together that follow each other and are told together."""
+    run: list[Method] = []
+    for step in steps:
+        if run and not step.told_with(run[-1], short=short):
+            yield tuple(run)
+            run = []
+        run.append(step)
+    if run:
+        yield tuple(run)
+
+
+def clauses(steps: Iterable[Method], schema: Schema | None = None) -> tuple[str, ...]:
+    """Say what each step does, those that are told together at once; variables are named once.
+
+    >>> from sfumato import Noise, Rounding
+    >>> clauses([Noise(0.1, variables=("pay", "rent")), Rounding(5, variables=("pay", "rent"))])[1]
+    'these are rounded to multiples of 5'
+    """
+    said: list[str] = []
+    before: tuple[str, ...] | None = None
+    for run in runs(steps, short=False):
+        step, subject = run[0], run[0].subject()
+        words = type(step).run_in_words(run, schema)
+        if subject:
+            again = len(step.variables or ()) > 1 and step.variables == before
+            said.append(words.replace(subject, "these", 1) if again else words)
+            before = step.variables
+        else:
+            said.append(words)
+    return tuple(said)
+
+
+def in_short(steps: Iterable[Method]) -> Phrase:
+    """Say in a few words what steps do."""
+    said = [type(run[0]).run_in_short(run) for run in runs(steps, short=True)]
+    words, brief = (
+        " · ".join(filter(None, several)) for several in zip(*((p.words, p.brief) for p in said), strict=True)
+    )
+    return Phrase(words, brief, " ".join(p.detail for p in said if p.detail))
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,6 +105,19 @@ class Chain(Method):
             draws=True,  # if one does, and each step sees to it
             households="whole",  # each step sees to it
         )
+
+    @property
+    def innermost(self) -> tuple[Method, ...]:
+        """Those of all steps."""
+        return tuple(method for step in self.steps for method in step.innermost)
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        """Say what each step does."""
+        return "; ".join(filter(None, clauses(self.steps, schema)))
+
+    def short(self) -> Phrase:
+        """Say it of all steps."""
+        return in_short(self.steps)
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the variables that any step masks, as far as it can be told from the table before the first step."""
@@ -141,6 +194,20 @@ class Within(Method):
         """The name of the method inside, and the variables."""
         return f"{self.method.family} within {self.inside}"
 
+    @property
+    def innermost(self) -> tuple[Method, ...]:
+        """Those of what is done in each block."""
+        return self.method.innermost
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        """Say what is done in each block, and what the blocks are."""
+        return f"{'; '.join(clauses(self.method.steps))}, within each {self.inside} by itself"
+
+    def short(self) -> Phrase:
+        """Put the words of the steps together, and name the blocks."""
+        said, by = in_short(self.method.steps), shortened(", ".join(self.by) or self.inside, MAX_DETAIL)
+        return Phrase(f"by {by}: {said.words}", f"by {by}: {said.brief}".rstrip(), said.detail)
+
     @cached_property
     def about(self) -> MethodAbout:  # type: ignore[override]
         """What is known of the method inside."""
@@ -174,7 +241,7 @@ class Within(Method):
         if self.about.households in ("whole", "apart"):
             self._refuse_apart(level, masked)
         inner = Half.of(TableInParts(tuple(half.parts)).only([n for n in half.schema.names if n not in self.by]))
-        for step in steps_of(self.method):
+        for step in self.method.steps:
             with speaking(step):
                 step.check_level(inner, level, masked)
 

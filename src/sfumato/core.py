@@ -6,9 +6,9 @@ line come for free. Read this file first.
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 from weakref import WeakKeyDictionary
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout, MethodAbout
+from sfumato.display import MAX_DETAIL, Phrase, listed, shortened
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.measurement import Measurement
 from sfumato.pair import Half, Masking, Pair
@@ -28,6 +29,7 @@ from sfumato.table.linked import followed
 from sfumato.table.microdata import Microdata
 from sfumato.table.parts import TableInParts
 from sfumato.table.resolution import at_resolution_of
+from sfumato.table.schema import Schema
 from sfumato.table.weights import refuse_weights
 
 if TYPE_CHECKING:
@@ -36,6 +38,16 @@ if TYPE_CHECKING:
 
 Seed = int | np.random.Generator | np.random.SeedSequence | None
 Frame = TypeVar("Frame")
+
+MAX_NAMED = 3  # variables that a clause names
+ALL_OF_KINDS = {  # what is masked if no variable is named
+    frozenset(["numeric"]): "all numbers",
+    frozenset(["ordinal", "nominal"]): "all categories",
+    frozenset(["numeric", "ordinal"]): "all numbers and ordered categories",
+    frozenset(["date"]): "all dates",
+    frozenset(["numeric", "date"]): "all numbers and dates",
+    frozenset(["numeric", "ordinal", "date"]): "all numbers, dates and ordered categories",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,8 +84,7 @@ class Method(parameters.Described, ABC):
         to the decimals of the original, as in a sweep; without it they are as the method's formula has them.
         """
         if isinstance(data, TableInParts):
-            steps = getattr(self, "steps", (self,))
-            return protect_parts(data, steps, speaking, parameters.random_generator(rng), folder, rounded=rounded)
+            return protect_parts(data, self.steps, speaking, parameters.random_generator(rng), folder, rounded=rounded)
         if folder is not None:
             raise ParameterError("protect: a folder is for tables in parts; a table in memory is returned")
         table = Microdata.from_frame(data)
@@ -96,6 +107,69 @@ class Method(parameters.Described, ABC):
     def family(self) -> str:
         """What methods that differ only in their parameters have in common: the name of the class."""
         return type(self).__name__
+
+    @property
+    def steps(self) -> tuple["Method", ...]:
+        """What is done one after the other: of a chain its steps, of any other method itself alone."""
+        return (self,)
+
+    @property
+    def innermost(self) -> tuple["Method", ...]:
+        """The methods that it is made of: of a chain its steps, of blocks what is done in each.
+
+        >>> from sfumato import MDAV, Noise, Rounding
+        >>> [type(method).__name__ for method in ((Noise(0.1) + MDAV(3)).within("region") + Rounding(5)).innermost]
+        ['Noise', 'MDAV', 'Rounding']
+        """
+        return (self,)
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        """Say in a clause what it does to a table, to somebody who knows no methods.
+
+        With the ``schema`` it is known which recoded variables are ordered and which lose their rare categories.
+        """
+        title = self.about.title
+        return f"{title if title[1:2].isupper() else title[:1].lower() + title[1:]} is applied to {self.subject()}"
+
+    def subject(self, names: Iterable[str] | None = None) -> str:
+        """Name what it works on, in a sentence: its variables (or these), or all of its kinds."""
+        named = tuple(names or self.variables or ())
+        return listed(named, MAX_NAMED) if named else ALL_OF_KINDS.get(frozenset(self.about.kinds), "all variables")
+
+    def subject_is(self, names: Iterable[str] | None = None) -> str:
+        """Begin a sentence on what it works on: "income is", "all numbers are"."""
+        named = tuple(names or self.variables or ())
+        return f"{self.subject(named)} {'is' if len(named) == 1 else 'are'}"
+
+    def short(self) -> Phrase:
+        """Say it in a few words: the class and what differs from the defaults, the first parameter by its value alone.
+
+        >>> from sfumato import MDAV
+        >>> MDAV(5, variables=("income",)).short()
+        Phrase(words='MDAV', brief='MDAV', detail='5', detail_lost=None)
+        """
+        said = []
+        for place, entry in enumerate(entry for entry in fields(self) if entry.name != "variables"):
+            value = getattr(self, entry.name)
+            if entry.default is MISSING or value != entry.default:
+                said.append(str(value) if place == 0 else f"{entry.name}={value}")
+        return Phrase(self.family, self.family, shortened(", ".join(said), MAX_DETAIL))
+
+    def told_with(self, before: "Method", *, short: bool) -> bool:
+        """Whether this step of a chain is told together with the one before, in a clause or in ``short``."""
+        return False
+
+    @classmethod
+    def run_in_words(cls, run: Sequence[Any], schema: Schema | None = None) -> str:
+        """Say in a clause what steps do that are told together."""
+        words: str = run[0].in_words(schema)
+        return words
+
+    @classmethod
+    def run_in_short(cls, run: Sequence[Any]) -> Phrase:
+        """Say the same in a few words."""
+        phrase: Phrase = run[0].short()
+        return phrase
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the variables this method masks in this table."""
@@ -146,9 +220,9 @@ class Method(parameters.Described, ABC):
         """Return the method that does this and then the other: ``GlobalRecoding(...) + LocalSuppression(3)``."""
         if not isinstance(then, Method):
             return NotImplemented
-        from sfumato.composition import Chain, steps_of  # which itself is made of methods
+        from sfumato.composition import Chain  # which itself is made of methods
 
-        return Chain((*steps_of(self), *steps_of(then)))
+        return Chain((*self.steps, *then.steps))
 
     def within(self, *by: str, least: int = 2, blocks: int | None = None) -> "Within":
         """Return the method done inside each category of these variables: ``MDAV(3).within("region")``.

@@ -1,8 +1,14 @@
-"""How text of a file is shown: what cannot be seen by its number, and in a notebook as text that stays text."""
+"""How text is shown: what cannot be seen by its number, in a notebook as text that stays text; figures and lists."""
 
+import math
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
+from typing import Literal
+
+Unit = Literal["share", "percent", "number"]
+MAX_DETAIL = 16  # characters of a parameter in a short name
 
 # controls but tab and line feed (a terminal obeys them, a chart renderer dies of them), line separators, marks that
 # turn the direction of what follows, halves of surrogate pairs, what is no character, and what has no width: with it
@@ -69,3 +75,56 @@ def html_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]]
     return visible_page(
         f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
     )
+
+
+def written(value: float, unit: Unit, error: float = 0.0) -> str:
+    """Write a figure, with its standard error where there is one.
+
+    >>> written(0.0417, "share"), written(13.5534, "percent", 0.2134), written(2.5, "number", math.nan)
+    ('4.17 %', '13.55 ± 0.21', '2.5 ± ?')
+    >>> written(123456.7, "number"), written(123456.7, "number", 321.0)
+    ('123,457', '123,457 ± 321')
+    """
+    scale, sign = (100, " %") if unit == "share" else (1, "")
+    value, error = value * scale, error * scale
+    if 0 < error < math.inf:  # two digits of the error, but no more than four of the value
+        most = 3 - math.floor(math.log10(abs(value))) if value else 4
+        decimals = max(min(1 - math.floor(math.log10(error)), most), 0)
+        if round(error, decimals) > 0:
+            return f"{value:,.{decimals}f} ± {error:,.{decimals}f}{sign}"
+    shown = f"{value:,.0f}" if 9999.5 <= abs(value) < math.inf else f"{value:.4g}"
+    return shown + (" ± ?" if math.isnan(error) else "") + sign
+
+
+def listed(names: tuple[str, ...], most: int = 5) -> str:
+    """List names in a sentence, the first few of them.
+
+    >>> listed(("a", "b", "c")), listed(("a", "b", "c"), most=1)
+    ('a, b and c', 'a and 2 others')
+    """
+    if len(names) > most:
+        rest = len(names) - most
+        return f"{', '.join(names[:most])} and {rest} other{'s' if rest > 1 else ''}"
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
+
+
+def shortened(text: str, most: int) -> str:
+    """Cut a text that is too long, and say so.
+
+    >>> shortened("household_income", 10)
+    'household…'
+    """
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """What a method does in a few words, in fewer, and the value of its main parameter.
+
+    Of a recoding ``detail_lost`` tells how much it puts together, so that several are numbered from the finest on.
+    """
+
+    words: str
+    brief: str
+    detail: str = ""
+    detail_lost: float | None = None

@@ -11,7 +11,7 @@ from sfumato.compare.coarsening import Ladders
 from sfumato.compare.defaults import default_measures
 from sfumato.compare.examine.variables import variable_detail
 from sfumato.compare.exposure import exposure
-from sfumato.compare.naming import in_words, inside, short_names
+from sfumato.compare.naming import in_words, short_names
 from sfumato.report.plots import before_and_after
 from sfumato.table.dates import day_of
 
@@ -48,7 +48,7 @@ def test_candidates_for_a_date_key_keep_k() -> None:
         assert KAnonymity(3).evaluate(data, candidate.method.protect(data, rng=1)).value == 0
     assert any("born is given in" in candidate.why.lower() for candidate in found)
     few = compose(people(years=2), [KAnonymity(3)], {"KAnonymity": 0.0})
-    spans = {bins["born"] for c in few for step in inside(c.method) if (bins := getattr(step, "bins", None))}
+    spans = {bins["born"] for c in few for step in c.method.innermost if (bins := getattr(step, "bins", None))}
     assert spans & {"month", "quarter", "year"}
 
 

@@ -14,7 +14,6 @@ from sfumato import (
     household_survey,
 )
 from sfumato.compare.candidates import compose
-from sfumato.compare.naming import steps_of
 from sfumato.core import Measure
 
 PLAIN = household_survey(households=200)
@@ -32,7 +31,7 @@ def stated() -> Microdata:
 @pytest.mark.parametrize("measure", [KAnonymity(3), Reidentification()])
 def test_stated_hierarchies_are_the_ways_to_coarsen(stated: Microdata, measure: Measure) -> None:
     found = compose(stated, [measure], {type(measure).__name__: 0.05})
-    steps = [step for candidate in found for step in steps_of(candidate.method)]
+    steps = [step for candidate in found for step in candidate.method.steps]
     recodings = [step for step in steps if isinstance(step, GlobalRecoding)]
     assert recodings and all(not {"age", "education"} & {*(s.bins or ()), *(s.variables or ())} for s in recodings)
     assert any("age" in s.level for s in recodings if not isinstance(s.level, int))
@@ -42,7 +41,7 @@ def test_stated_hierarchies_are_the_ways_to_coarsen(stated: Microdata, measure: 
 def test_the_best_levels_keep_what_is_bounded(stated: Microdata) -> None:
     for measure, bound in ((KAnonymity(3), 0.0), (Reidentification(), 0.05)):
         found = compose(stated, [measure], {type(measure).__name__: bound})
-        best = [one for one in found if isinstance(steps_of(one.method)[0], OptimalRecoding)]
+        best = [one for one in found if isinstance(one.method.steps[0], OptimalRecoding)]
         assert best and all("levels that lose least" in one.why for one in best)
         # what the keys give away keeps the bound; what other columns tell of them comes on top, and is measured later
         others = [name for name in stated.schema.analysed() if stated.schema[name].role != "key"]
@@ -55,4 +54,4 @@ def test_the_best_levels_keep_what_is_bounded(stated: Microdata) -> None:
 
 def test_without_hierarchies_nothing_changes() -> None:
     found = compose(PLAIN, [KAnonymity(3)], {"KAnonymity": 0.0})
-    assert not any(isinstance(step, OptimalRecoding) for one in found for step in steps_of(one.method))
+    assert not any(isinstance(step, OptimalRecoding) for one in found for step in one.method.steps)

@@ -3,15 +3,17 @@
 import re
 from dataclasses import replace
 from itertools import combinations
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
+from sfumato.about import Effect
 from sfumato.compare.examine.findings import Deed, FewLeft, PairUtility, ReleasedVariable, ReleaseFacts, VariableUtility
 from sfumato.compare.examine.variables import utility_found
-from sfumato.report.advice import TEXTS, TOPIC_OF, advice_on
+from sfumato.report.advice import TEXTS, TOPICS, advice_on
 from sfumato.report.grades import (
     CHANGED,
     MAX_DISTANCE_AS_BEFORE,
@@ -199,11 +201,11 @@ def test_words_for_every_outcome_that_is_a_loss() -> None:
     assert set(CHANGED) == set(OUTCOMES) - fine
 
 
-def test_advice_names_methods_that_there_are() -> None:
+def test_every_effect_of_a_method_has_its_advice() -> None:
     from sfumato.catalogue import methods
 
-    assert set(TOPIC_OF) <= set(methods())
-    assert set(TOPIC_OF.values()) == set(TEXTS)
+    effects = {cls.about.effect for cls in methods().values()} - {None}
+    assert effects == set(TEXTS) == set(TOPICS) == set(get_args(Effect))
 
 
 def test_advice_only_where_it_applies() -> None:

@@ -12,7 +12,7 @@ from pages import Bench
 
 import sfumato
 from sfumato import catalogue
-from sfumato.workbench.method_forms import GROUPS, LABELS, fields_of, group_of, usual
+from sfumato.workbench.method_forms import fields_of, label_of, usual
 
 HOSTILE = (
     """a"b'c</script><script>alert(1)</script>""",
@@ -117,9 +117,10 @@ def test_every_parameter_has_words_and_every_method_a_group() -> None:
     from dataclasses import fields
 
     for name, cls in catalogue.methods().items():
-        assert name in GROUPS[group_of(cls)]
+        assert cls.about.group is not None, name
+        assert set(cls.about.labels) <= {entry.name for entry in fields(cls)}
         for entry in fields(cls):
-            assert entry.name in LABELS or f"{name}.{entry.name}" in LABELS, (name, entry.name)
+            assert label_of(cls, entry.name)[0].isupper(), (name, entry.name)
 
 
 @pytest.mark.parametrize(

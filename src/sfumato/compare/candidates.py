@@ -21,7 +21,8 @@ from sfumato import parameters
 from sfumato.arguments import entries, require, require_bounds, require_whole
 from sfumato.compare.coarsening import KeySet, Ladders, Stage, found_among, judged, kept_apart, read_by, wanted
 from sfumato.compare.figures import listed
-from sfumato.compare.naming import clause, clauses, sentence
+from sfumato.compare.naming import sentence
+from sfumato.composition import clauses
 from sfumato.core import Measure, Method
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import frequencies
@@ -294,7 +295,7 @@ def _best_levels(
                 method.chosen(data)  # an interruption ends it
             except NotApplicable:  # too few records, or no levels that keep them alike
                 continue
-            yield _Part((method,), clause(method))
+            yield _Part((method,), method.in_words())
 
 
 def _best_recoding(data: Microdata, sets: Sequence[KeySet], share: float) -> OptimalRecoding:
@@ -502,7 +503,7 @@ def _randomised(table: _Table, ladders: Ladders, stages: Sequence[Stage], breadt
     if places and len(table.keys) > 1:
         for share in (0.1, 0.2)[:breadth]:
             swap = RecordSwapping(share, variables=places[:1], keys=tuple(n for n in table.keys if n != places[0]))
-            yield _Part((*recodings, swap), "; ".join(filter(None, (said, clause(swap)))))
+            yield _Part((*recodings, swap), "; ".join(filter(None, (said, swap.in_words()))))
 
 
 def _changed(table: _Table, ladders: Ladders, stage: Stage, retention: float) -> _Part:
@@ -514,7 +515,7 @@ def _changed(table: _Table, ladders: Ladders, stage: Stage, retention: float) ->
         return _Part((), "")
     only = None if names == table.data.schema.analysed(role="key") else names
     changed = PRAM(retention, invariant=True, variables=only)
-    return _Part((*recodings, changed), "; ".join(filter(None, (_coarser(ladders, stage), clause(changed)))))
+    return _Part((*recodings, changed), "; ".join(filter(None, (_coarser(ladders, stage), changed.in_words()))))
 
 
 # what is done to numbers

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.compare.naming import clauses
+from sfumato.composition import clauses
 from sfumato.core import Measure, Method
 from sfumato.kernels.groups import classes
 from sfumato.methods import GlobalRecoding, VariableRemoval, WeightMasking

@@ -4,7 +4,9 @@ import math
 import re
 from dataclasses import dataclass
 
-from sfumato.about import Unit
+from sfumato.display import Unit
+from sfumato.display import listed as listed
+from sfumato.display import written as written
 
 NOTHING = 1e-9  # what is left of zero by rounding is written as zero
 
@@ -27,25 +29,6 @@ def figure(value: float, unit: Unit, error: float | None = None, width: float | 
     return Figure(value, written(shown, unit, spread), spread if known else None, width if known else None)
 
 
-def written(value: float, unit: Unit, error: float = 0.0) -> str:
-    """Write a figure, with its standard error where there is one.
-
-    >>> written(0.0417, "share"), written(13.5534, "percent", 0.2134), written(2.5, "number", math.nan)
-    ('4.17 %', '13.55 ± 0.21', '2.5 ± ?')
-    >>> written(123456.7, "number"), written(123456.7, "number", 321.0)
-    ('123,457', '123,457 ± 321')
-    """
-    scale, sign = (100, " %") if unit == "share" else (1, "")
-    value, error = value * scale, error * scale
-    if 0 < error < math.inf:  # two digits of the error, but no more than four of the value
-        most = 3 - math.floor(math.log10(abs(value))) if value else 4
-        decimals = max(min(1 - math.floor(math.log10(error)), most), 0)
-        if round(error, decimals) > 0:
-            return f"{value:,.{decimals}f} ± {error:,.{decimals}f}{sign}"
-    shown = f"{value:,.0f}" if 9999.5 <= abs(value) < math.inf else f"{value:.4g}"
-    return shown + (" ± ?" if math.isnan(error) else "") + sign
-
-
 def numberless(text: str) -> str:
     """Return a sentence without its numbers, to tell whether two say the same.
 
@@ -53,15 +36,3 @@ def numberless(text: str) -> str:
     True
     """
     return re.sub(r"\d[\d,.]*", "#", text)
-
-
-def listed(names: tuple[str, ...], most: int = 5) -> str:
-    """List names in a sentence, the first few of them.
-
-    >>> listed(("a", "b", "c")), listed(("a", "b", "c"), most=1)
-    ('a, b and c', 'a and 2 others')
-    """
-    if len(names) > most:
-        rest = len(names) - most
-        return f"{', '.join(names[:most])} and {rest} other{'s' if rest > 1 else ''}"
-    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)

@@ -141,11 +141,9 @@ class _TunableParameter:
 
 def steps(method: Method | type[Method]) -> tuple[Method | type[Method], ...]:
     """Return the steps of a chain, or the one method or class; what is done by blocks as it is done in each."""
-    if isinstance(method, Within):
-        return steps(method.method)
-    if isinstance(method, Chain):
-        return tuple(inner for step in method.steps for inner in steps(step))
-    if not isinstance(method, Method) and not (isinstance(method, type) and issubclass(method, Method)):
+    if isinstance(method, Method):
+        return method.innermost
+    if not (isinstance(method, type) and issubclass(method, Method)):
         raise ParameterError(f"tune: {method!r} is not a method")
     return (method,)
 

@@ -153,7 +153,7 @@ def protected_parts(
     method: Method, table: TableInParts, rng: np.random.Generator, *, rounded: bool = False
 ) -> TableInParts:
     """Return the table that a method makes of one in parts; nothing is written, each part is masked when asked for."""
-    return masked_parts(table, getattr(method, "steps", (method,)), speaking, rng, rounded=rounded)
+    return masked_parts(table, method.steps, speaking, rng, rounded=rounded)
 
 
 def _paired(half: Half, table: Microdata | TableInParts, original: TableInParts) -> Pair:

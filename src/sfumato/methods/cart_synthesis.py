@@ -17,7 +17,7 @@ from sfumato.registry import catalogued
 from sfumato.table.households import household_level, once_per_household
 from sfumato.table.microdata import Microdata
 from sfumato.table.resolution import resolution, rounded
-from sfumato.table.schema import Kind, Variable, is_quantitative
+from sfumato.table.schema import Kind, Schema, Variable, is_quantitative
 from sfumato.table.treatment import PERTURBED
 
 # Trees for synthesis: variables as trees see them, fitting, the leaf a record falls into, and donors from it
@@ -368,6 +368,19 @@ Replicated = Literal["redraw", "keep"]
         "what matters most. Judge the result as a synthetic file: utility by PropensityUtility and GlobalDataUtility, "
         "risk by DiSCO, RepU and NearestRecord; measures that match records do not apply. Set ``smoothing=True`` where "
         "single amounts would point to somebody.",
+        group="Synthesise",
+        effect="made up",
+        labels={
+            "min_leaf": "People from whom a value is drawn, at least (min_leaf)",
+            "order": "Order in which variables are drawn (order)",
+            "records": "Records to draw (records)",
+            "proper": "Draw the model's parameters too (proper)",
+            "smoothing": "Smooth numbers, so that no real one is published (smoothing)",
+            "replicated_uniques": "Drawn records that copy a unique one (replicated_uniques)",
+            "max_depth": "Most questions in a row (max_depth)",
+            "cp": "Least gain of a question (cp)",
+            "unit": "Drawn at a time (unit)",
+        },
     )
 )
 class CARTSynthesis(Method):
@@ -578,6 +591,9 @@ class CARTSynthesis(Method):
                 columns[name][copied] = column
             copied = copied[among(digests([again[name] for name in names]), unique)]
         return int(copied.size)
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        return f"{self.subject_is()} replaced by synthetic values, drawn from trees fitted to the data"
 
 
 @dataclass(frozen=True, eq=False)

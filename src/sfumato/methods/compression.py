@@ -12,6 +12,7 @@ from sfumato.core import Method
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.registry import catalogued
 from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Schema
 
 STRIP = 65_496  # the JPEG library allows 65,500 rows; a multiple of its blocks, so that strips change nothing inside
 
@@ -32,6 +33,11 @@ STRIP = 65_496  # the JPEG library allows 65,500 rows; a multiple of its blocks,
         reading="``quality`` runs from 1 to 100, as in a camera: in four skewed amounts a value moves by about 3 "
         "grey levels on average at 90 and by about 9 at 70 (a level is 1/255 of the variable's range), and neighbours "
         "in the file run into one another. There is no rule that turns a quality into a risk: measure it.",
+        group="Change numbers",
+        labels={
+            "quality": "Quality, from 1 to 100 (quality)",
+            "rounding": "How values are put on grey levels (rounding)",
+        },
     )
 )
 class JPEG(Method):
@@ -73,6 +79,9 @@ class JPEG(Method):
         masked = np.where(missing, np.nan, low + shift)
         masked[:, high == low] = values[:, high == low]  # a constant has no grey scale
         return data.replace({name: masked[:, j] for j, name in enumerate(names)})
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        return f"{self.subject_is()} compressed like a picture, with quality {self.quality}"
 
 
 def _compressed(grey: NDArray[np.uint8], quality: int) -> NDArray[np.float64]:

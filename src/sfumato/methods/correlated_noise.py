@@ -1,5 +1,6 @@
 """Noise with the correlations of the data: added, added and shrunk back, or in place of the data."""
 
+import math
 from dataclasses import dataclass, replace
 from zlib import crc32
 
@@ -146,6 +147,12 @@ def _complete(part: Microdata, names: tuple[str, ...]) -> CrossProducts | None:
 
 # The method
 
+
+def _noise_in_words(method: Method, share: float) -> str:
+    spread = f"{math.sqrt(share):.2g} standard deviations"
+    return f"noise of {spread}, correlated as the data are, is added to {method.subject()}"
+
+
 COMPLETE = "stays missing; means are those of the values present, covariances those of the complete records"
 
 
@@ -164,6 +171,9 @@ COMPLETE = "stays missing; means are those of the values present, covariances th
         "deviations), 0.16 means 0.4, 0.3 means 0.55. Correlations, slopes and R squared stay as they are in "
         "expectation; variances, covariances and residual variances are 1 + c times too large, which an analyst who "
         "is told c can undo.",
+        group="Change numbers",
+        effect="noisy",
+        labels={"c": "Share of each variance that is added (c)"},
     )
 )
 class CorrelatedNoise(Method):
@@ -188,6 +198,9 @@ class CorrelatedNoise(Method):
         noise = coloured(normal_draws(names, len(data), rng), _scaled(complete_covariance(values), self.c))
         return data.replace(_masked(names, values, values + noise))
 
+    def in_words(self, schema: Schema | None = None) -> str:
+        return _noise_in_words(self, self.c)
+
 
 @catalogued(
     MethodAbout(
@@ -204,6 +217,9 @@ class CorrelatedNoise(Method):
         "% at 0.7; masked and original values are correlated by c, 0.95 at 0.1 and 0.77 at 0.7. Nothing needs to be "
         "corrected in means, variances, covariances or slopes; everything that depends on shape (medians, tails, "
         "zeros) changes.",
+        group="Change numbers",
+        effect="noisy",
+        labels={"alpha": "Amount of noise: of the masked variance alpha / (1 + alpha) is noise (alpha)"},
     )
 )
 class KimNoise(Method):
@@ -231,6 +247,9 @@ class KimNoise(Method):
         masked = shrink * (values - noise) + (1 - shrink) * np.nanmean(values, axis=0)
         return data.replace(_masked(names, values, masked))
 
+    def in_words(self, schema: Schema | None = None) -> str:
+        return _noise_in_words(self, self.alpha)
+
 
 @catalogued(
     MethodAbout(
@@ -246,6 +265,8 @@ class KimNoise(Method):
         "regression of the numeric variables is that of the original to the last digit, and nothing else is: use it "
         "to see what a measure that looks at two moments only fails to notice. The variables it does not draw stay "
         "with their records.",
+        group="Synthesise",
+        effect="made up",
     )
 )
 class NormalSynthesis(Method):
@@ -274,6 +295,9 @@ class NormalSynthesis(Method):
         synthetic += np.nanmean(values, axis=0) - synthetic.mean(axis=0)
         return data.replace(_masked(names, values, np.where(np.isnan(values), np.nan, synthetic)))
 
+    def in_words(self, schema: Schema | None = None) -> str:
+        return f"{self.subject_is()} replaced by draws from normal distributions"
+
 
 @catalogued(
     MethodAbout(
@@ -291,6 +315,9 @@ class NormalSynthesis(Method):
         "MDAV(5). The more it took away, the more noise is added; a method that adds variance gets none, and the "
         "result is then that method's own. Measure the risk anew: records that were equal after the first method no "
         "longer are.",
+        group="Change numbers",
+        effect="noisy",
+        labels={"of": "The method that goes first, such as MDAV(k=5) (of)"},
     )
 )
 class ResidualNoise(Method):
@@ -322,6 +349,9 @@ class ResidualNoise(Method):
         lost = before - complete_covariance(table.numeric(names))
         noise = coloured(normal_draws(names, len(data), rng), lost, np.sqrt(np.diag(before)))
         return table.replace(_masked(names, data.numeric(names), table.numeric(names) + noise))
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        return f"{self.of.in_words()}; noise gives back the spread that this took"
 
 
 def _refuse_few(records: int, names: tuple[str, ...]) -> None:

@@ -11,6 +11,7 @@ from sfumato.registry import catalogued
 from sfumato.table.dates import YEARS, moved, spelled
 from sfumato.table.households import counted, units
 from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Schema
 
 # units with the same day, of all that have one, and how many these must be for a share to tell
 MIN_SHARE_OF_DAY, MIN_UNITS = 0.2, 10
@@ -36,6 +37,8 @@ ORDINARY = (YEARS[0] + 365, YEARS[1] - 365)  # the years 1 and 9999 stand for no
         "unit stay exact, and so do ages at an event if the birth date is shifted as well. 30 days hide the day and "
         "blur the month, 180 also the season. The paper's method also cuts off the ends of the file, because dates "
         "before or after a known period give shifts away: code these with TopBottomCoding.",
+        group="Change numbers",
+        labels={"days": "Days that a date moves, at most (days)"},
     )
 )
 class DateShift(Method):
@@ -80,6 +83,9 @@ class DateShift(Method):
                 f"variable {name!r} has {day} in row {row + 1}, at the end of the calendar, which a shift would hide "
                 f'or carry beyond; declare it as missing in the schema: missing = ["{day}"]'
             )
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        return f"{self.subject_is()} moved by up to {self.days:,} days, all dates of a unit alike"
 
 
 def _refuse_shared(name: str, days: NDArray[np.float64], unit: NDArray[np.int64]) -> None:

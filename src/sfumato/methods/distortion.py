@@ -9,6 +9,7 @@ from sfumato.about import MethodAbout
 from sfumato.errors import NotApplicable
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats, in_rank_order_of
 from sfumato.registry import catalogued
+from sfumato.table.schema import Schema
 from sfumato.table.treatment import BY_RANK, Treatment
 
 ANY_VALUES = ("norm", "logistic", "gumbel_r", "gumbel_l", "uniform")
@@ -28,6 +29,8 @@ POSITIVE_VALUES = ("expon", "gamma", "lognorm", "weibull_min")
         reading="There is no parameter. Every rank is kept, so associations by rank hardly change; the marginal "
         "distribution becomes that of the fitted family, so look first whether one of them fits at all: amounts with "
         "many zeros have none that does.",
+        group="Synthesise",
+        effect="made up",
     )
 )
 class DistributionDistortion(ColumnMethod):
@@ -46,6 +49,9 @@ class DistributionDistortion(ColumnMethod):
     def _column(self, values: Floats, rng: np.random.Generator) -> Floats:
         family, fitted = best_family(values)
         return in_rank_order_of(values, np.asarray(family.rvs(*fitted, size=values.size, random_state=rng)))
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        return f"{self.subject_is()} replaced by draws from fitted distributions"
 
 
 def best_family(values: Floats) -> tuple[Any, tuple[float, ...]]:

@@ -19,7 +19,7 @@ from sfumato.registry import catalogued
 from sfumato.table.households import units
 from sfumato.table.microdata import Microdata
 from sfumato.table.present import made_missing, only_present
-from sfumato.table.schema import Variable
+from sfumato.table.schema import Schema, Variable
 from sfumato.table.treatment import Treatment
 
 NODES = 50_000  # choices of levels that all rounds may look at
@@ -51,6 +51,14 @@ ByValue = Literal["loss", "ncp", "entropy", "precision"]
         "record is suppressed; the note tells what each round chose and what is lost in all. Take it if the file is "
         "read record by record, or by programs that know of several levels; for tables and models one level for all "
         "records is of more use.",
+        group="Coarsen",
+        labels={
+            "k": "Records that must share what each one shows (k)",
+            "suppression": "Share of records that may be blanked altogether (suppression)",
+            "utility": "What to lose least of (utility)",
+            "hierarchy": "Hierarchies, where the schema has none (hierarchy)",
+            "importance": "Importance: how many other values one of this variable is worth (importance)",
+        },
     )
 )
 class LocalRecoding(Method):
@@ -181,6 +189,10 @@ class LocalRecoding(Method):
             f"{type(self).__name__}: {'; '.join(said) or 'no class of so many'}; suppressed {int(left.sum()):,} of "
             f"{len(left):,} records; {self.utility} {lost:.4g}{told_made(keys)}"
         )
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        what = self.subject() if self.variables else "the keys"
+        return f"{what} are made coarser record by record, as far as {self.k} records must look alike"
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """Local suppression: single values made missing until k records share what each one shows."""
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from numbers import Real
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.core import Method
+from sfumato.core import MAX_NAMED, Method
+from sfumato.display import Phrase, listed, written
 from sfumato.errors import FileError, NotApplicable
 from sfumato.kernels.groups import classes
 from sfumato.kernels.suppression import (
@@ -296,6 +297,16 @@ Missing = Literal["matches", "category"]
         "The note tells how many values went and of which keys: a few percent is a fair price, more says that the "
         "keys are too fine, so recode them first (GlobalRecoding(...) + LocalSuppression(3)). Analysts see missing "
         "values, which their programs drop; rare groups lose most.",
+        group="Suppress",
+        labels={
+            "k": "Records that must look alike (k)",
+            "importance": "Importance: how many other values one of this variable is worth (importance)",
+            "subsets": "Only combinations of this many keys (subsets)",
+            "missing": "A missing key value (missing)",
+            "sets": "Sets of keys, each with its k: (('region', 'age'), 3), (('job',), 5); or scenarios (sets)",
+            "risk": "Largest risk of a single record, from 0 to 1 (risk)",
+            "caps": "Largest share of the values that may be blank (caps)",
+        },
     )
 )
 class LocalSuppression(Method):
@@ -575,6 +586,65 @@ class LocalSuppression(Method):
         if self.sets is None and self.variables is None and not schema.analysed(role="key"):
             note += "; no variable has the role key, so all ordinal and nominal ones were taken as keys"
         return note
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        what = f"values of {self.subject()}" if self.variables else "key values"
+        worth = self.importance or {}
+        most = max(worth.values(), default=1.0)
+        last = tuple(name for name, value in worth.items() if value == most > 1)
+        spared = f", {listed(last, MAX_NAMED)} last" if last else ""
+        capped = ", ".join(
+            f"{written(share, 'share')} of {name}" if share else f"none of {name}"
+            for name, share in (self.caps or {}).items()
+        )
+        return f"{what} are blanked where {self._too_few()}{spared}{f', at most {capped}' if capped else ''}"
+
+    def _too_few(self) -> str:
+        """Say when values are blanked.
+
+        >>> LocalSuppression(sets=((("town", "age"), 3), (("job",), 5)), risk=0.1)._too_few()
+        'fewer than 3 records look alike in town and age, or fewer than 5 in job, or the individual risk is above 0.1'
+        """
+        which = f" in any {self.subsets} of them" if self.subsets else ""
+        k, sets = self.k or 1, self.sets
+        said = []
+        if sets == "scenarios":
+            said.append("fewer records look alike than a scenario asks for")
+        elif sets is not None:
+            (keys, first), *others = sets
+            said.append(f"fewer than {max(first, k)} records look alike in {listed(keys)}{which}")
+            said += [f"fewer than {max(own, k)} in {listed(keys)}" for keys, own in others]
+        if self.k is not None and (sets is None or sets == "scenarios"):
+            said.append(f"fewer than {k} {'do' if said else 'records look alike'}{which}")
+        if self.risk is not None:
+            said.append(f"the individual risk is above {self.risk:g}")
+        return ", or ".join(said)
+
+    def short(self) -> Phrase:
+        """Say by what it is bounded: the k of each set of keys, the scenarios, a risk.
+
+        >>> LocalSuppression(sets=((("town", "age"), 3), (("job",), 5)), risk=0.1).short().detail
+        'k=3/5 risk 0.1'
+        """
+        ks = [] if self.k is None else [self.k]
+        if isinstance(self.sets, tuple):
+            ks = [max(own, self.k or 1) for _, own in self.sets]
+        said = ["scenarios"] if self.sets == "scenarios" else []
+        said += [f"k={'/'.join(map(str, dict.fromkeys(ks)))}"] if ks else []
+        return Phrase("suppress", "", " ".join([*said, *([f"risk {self.risk:g}"] if self.risk is not None else [])]))
+
+    def told_with(self, before: Method, *, short: bool) -> bool:
+        return short and isinstance(before, LocalSuppression)
+
+    @classmethod
+    def run_in_short(cls, run: Sequence["LocalSuppression"]) -> Phrase:
+        """Name the bounds of all of them.
+
+        >>> LocalSuppression.run_in_short([LocalSuppression(3), LocalSuppression(5)]).detail
+        'k=3/5'
+        """
+        bounds = dict.fromkeys(step.short().detail for step in run)
+        return Phrase("suppress", "", "/".join(bounds).replace("/k=", "/"))
 
 
 def _all_of(asked: tuple[KeysAlike, ...]) -> tuple[str, ...]:

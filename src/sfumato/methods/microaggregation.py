@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
+from sfumato.display import Phrase
 from sfumato.errors import NotApplicable
 from sfumato.kernels.microaggregation import maximum_distance_groups, mdav_groups
 from sfumato.kernels.spread import mean_and_spread, standardised
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats, Ranked
 from sfumato.registry import catalogued
 from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Schema
 from sfumato.table.treatment import BY_RANK, Treatment
 
 Labels = NDArray[np.intp]
@@ -41,6 +43,9 @@ MISSING_IN_GROUPS = (
         reading="``k`` is the least number of records that share a value: 3 to 5 is usual, 10 to 20 heavy. Each "
         "value then belongs to k records, but in every variable to k others, so distance linkage over two or three "
         "variables still finds most records.",
+        group="Change numbers",
+        effect="averaged",
+        labels={"k": "Records that must share what each one shows (k)"},
     )
 )
 class IndividualRanking(ColumnMethod):
@@ -82,6 +87,14 @@ class IndividualRanking(ColumnMethod):
             lambda values, labels, _: group_means(values[:, None], labels, k)[:, 0],
         )
 
+    def in_words(self, schema: Schema | None = None) -> str:
+        several = self.variables is None or len(self.variables) > 1
+        what = "each number" if self.variables is None else f"each of {self.subject()}" if several else self.subject()
+        return f"{what} is replaced by the mean of {self.k} neighbours in rank"
+
+    def short(self) -> Phrase:
+        return Phrase("rank means", "rank means", str(self.k))
+
 
 @catalogued(
     MethodAbout(
@@ -99,6 +112,9 @@ class IndividualRanking(ColumnMethod):
         reading="``k`` is the least number of records that are published alike: 3 to 10. Its guarantee is that of "
         "MDAV and its loss larger, the larger the more variables do not follow the axis: use it where all variables "
         "rise and fall together, or as the first step of ResidualNoise.",
+        group="Change numbers",
+        effect="averaged",
+        labels={"k": "Records that must share what each one shows (k)", "axis": "Records are put in order by (axis)"},
     )
 )
 class ProjectionMicroaggregation(Method):
@@ -132,6 +148,9 @@ class ProjectionMicroaggregation(Method):
         labels[np.argsort(scores, kind="stable")] = consecutive_groups(len(z), self.k)
         return labels
 
+    def in_words(self, schema: Schema | None = None) -> str:
+        return _means_in_words(self, self.k)
+
 
 @dataclass(frozen=True, repr=False)
 class _Multivariate(Method):
@@ -145,6 +164,9 @@ class _Multivariate(Method):
         parameters.whole(self, "k")
         if self.at_a_time is not None:
             parameters.whole(self, "at_a_time")
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        return _means_in_words(self, self.k)
 
 
 @catalogued(
@@ -165,6 +187,12 @@ class _Multivariate(Method):
         "usual, 10 to 20 heavy, and no intruder links a record with more certainty than 1 / k where all variables are "
         "masked together. Loss grows with k and with the number of variables in a block; ``at_a_time=2`` or 3 keeps "
         "far more of the data and gives the guarantee within each block only.",
+        group="Change numbers",
+        effect="averaged",
+        labels={
+            "k": "Records that must share what each one shows (k)",
+            "at_a_time": "Variables grouped at a time; none: all together (at_a_time)",
+        },
     )
 )
 class MDAV(_Multivariate):
@@ -208,6 +236,12 @@ class MDAV(_Multivariate):
         "to 5 is usual, 10 to 20 heavy. It comes before MDAV, loses about as much and takes longer: use it to repeat "
         "what was done with it, MDAV otherwise. ``at_a_time`` keeps more of the data and gives the guarantee within "
         "each block only.",
+        group="Change numbers",
+        effect="averaged",
+        labels={
+            "k": "Records that must share what each one shows (k)",
+            "at_a_time": "Variables grouped at a time; none: all together (at_a_time)",
+        },
     )
 )
 class MaximumDistance(_Multivariate):
@@ -231,6 +265,11 @@ class MaximumDistance(_Multivariate):
 
     def _groups(self, z: Floats) -> Labels:
         return maximum_distance_groups(z, self.k)
+
+
+def _means_in_words(method: Method, k: int) -> str:
+    means, near = ("the mean", "it") if len(method.variables or ()) == 1 else ("the means", "all of it")
+    return f"{method.subject_is()} replaced by {means} of {k} records that are near in {near}"
 
 
 def consecutive_groups(n: int, k: int) -> Labels:

@@ -8,6 +8,7 @@ import numpy as np
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import chosen
+from sfumato.display import Phrase
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import mean_and_spread
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
@@ -53,6 +54,9 @@ class NoiseInParts(Masking):
         "variance grows by the factor 1 + scale^2 (1 % at 0.1, 25 % at 0.5), and a correlation between two masked "
         "variables, like the slope of a simple regression on a masked variable, shrinks by the factor 1 / (1 + "
         "scale^2); an analyst who is told the scale can correct both.",
+        group="Change numbers",
+        effect="noisy",
+        labels={"scale": "Strength, in standard deviations of each variable (scale)"},
     )
 )
 class Noise(ColumnMethod):
@@ -86,6 +90,12 @@ class Noise(ColumnMethod):
     def _column(self, values: Floats, rng: np.random.Generator) -> Floats:
         _, spread = mean_and_spread(values[:, None])
         return _added(values, self.scale, float(spread[0]), rng.standard_normal(values.size))
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        return f"noise of {self.scale:g} standard deviations is added to {self.subject()}"
+
+    def short(self) -> Phrase:
+        return Phrase("noise", "noise", f"{self.scale:g} sd")
 
 
 def _added(values: Floats, scale: float, spread: float, draws: Floats) -> Floats:

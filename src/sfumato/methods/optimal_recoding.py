@@ -10,6 +10,7 @@ import numpy as np
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Measure, Method
+from sfumato.display import written
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.kernels.lattice import (
     AlikeRequirement,
@@ -41,6 +42,7 @@ from sfumato.pair import Half
 from sfumato.registry import catalogued
 from sfumato.table.microdata import Microdata
 from sfumato.table.present import made_missing
+from sfumato.table.schema import Schema
 
 # What a search over the levels of the keys found: the best node, those beside it, all that were looked at
 
@@ -291,6 +293,21 @@ NODES = 50_000  # looked at if no number is stated
         "at the price of records that analysts drop. The note tells the level of each key and what the search took. "
         "Look at ``search(data).beside()``: a key whose next level costs little is a key to recode, one that saves "
         "nobody with its level is one to leave.",
+        group="Coarsen",
+        labels={
+            "k": "Records that must share what each one shows (k)",
+            "suppression": "Share of records that may be blanked altogether (suppression)",
+            "utility": "What to lose least of (utility)",
+            "l": "Different confidential values in each class, at least (l)",
+            "diversity": "Different, counted as (diversity)",
+            "t": "Distance of a class from the whole file, at most (t)",
+            "risk": "Largest risk of a single record, from 0 to 1 (risk)",
+            "confidential": "Confidential variables (confidential)",
+            "sets": "Sets of keys, each with its k: (('region', 'age'), 3), (('job',), 5); or scenarios (sets)",
+            "hierarchy": "Hierarchies, where the schema has none (hierarchy)",
+            "importance": "Importance: how many other values one of this variable is worth (importance)",
+            "nodes": "Recodings looked at, at most (nodes)",
+        },
     )
 )
 class OptimalRecoding(Method):
@@ -527,6 +544,15 @@ class OptimalRecoding(Method):
             f"{at}; suppressed {gone:,} of {node:,} records ({found.suppressed:.1%}); {what} {found.loss:.4g}, "
             f"{found.effort()}{told_made(found.keys)}"
         )
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        asked = [f"at least {self.k} records look alike"] if self.k is not None else []
+        asked += ["every scenario finds enough records alike"] if self.sets is not None else []
+        asked += ["what a class tells of confidential values is bounded"] if self.l or self.t else []
+        asked += [f"no individual risk is above {self.risk:g}"] if self.risk is not None else []
+        what = self.subject() if self.variables else "the keys"
+        whole = f", at most {written(self.suppression, 'share')} of the records blanked" if self.suppression else ""
+        return f"{what} are given at the levels that lose least while {' and '.join(asked)}{whole}"
 
 
 def _recoded(data: Microdata, keys: tuple[Ladder, ...], levels: Levels, assessor: Assessor) -> Microdata:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen, speaking
+from sfumato.display import Phrase, written
 from sfumato.errors import NotApplicable
 from sfumato.methods.selection import checked, keys_or_all, refuse_special
 from sfumato.pair import Half, Masking
@@ -188,6 +189,15 @@ class PRAMInParts(Masking):
         "frequencies need no correction (in expectation); without it an analyst needs the matrix P, with which "
         "(P')^-1 times the published frequencies is unbiased. Associations weaken with every variable changed: a "
         "table of two variables at 0.9 has about 0.81 of its records in their cell.",
+        group="Change categories",
+        effect="other categories",
+        labels={
+            "retention": "Share of values that stay (retention)",
+            "spread": "Other categories are drawn by (spread)",
+            "invariant": "Keep the frequencies, in expectation (invariant)",
+            "strata": "Separately by (strata)",
+            "transition": "Chances of change: of each variable, {'from': {'to': 0.1}} (transition)",
+        },
     )
 )
 class PRAM(Method):
@@ -379,6 +389,16 @@ class PRAM(Method):
             absent = [variable.categories[code] for code in sorted(lacking)]
             raise NotApplicable(f"transition of {variable.name!r} has no row for {listed(absent)}")
         return matrix
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        if self.retention is None:
+            return f"categories of {self.subject(self.transition)} are changed by chance (PRAM)"
+        kept = ", their frequencies kept" if self.invariant else ""
+        what = "the categories" if self.variables is None else f"the categories of {self.subject()}"
+        return f"{written(1 - self.retention, 'share')} of {what} are changed by chance{kept} (PRAM)"
+
+    def short(self) -> Phrase:
+        return Phrase("PRAM", "PRAM", "" if self.retention is None else written(1 - self.retention, "share"))
 
 
 def _weights_in_strata(name: str, categories: int, strata: StrataInParts, part: Microdata) -> Sums:

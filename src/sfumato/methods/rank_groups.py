@@ -7,10 +7,12 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
+from sfumato.display import written
 from sfumato.errors import NotApplicable
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats, Integers, Labels, Ranked
 from sfumato.methods.microaggregation import group_means
 from sfumato.registry import catalogued
+from sfumato.table.schema import Schema
 from sfumato.table.treatment import BY_RANK, Treatment
 
 SOURCE = "Kyu-Seong Kim, Measures of Data Utility for Complex Survey Data, section 3"
@@ -56,6 +58,9 @@ class RankGroups(ColumnMethod):
         reading="``alpha`` is the width of a group as a share of the records: 0.04 to 0.08 in the source. Means, "
         "quantiles and all other figures of one variable are unchanged; associations weaken as alpha grows. A value "
         "moves by less than alpha n ranks, and by 0 in one of g cases.",
+        group="Change numbers",
+        effect="exchanged",
+        labels={"alpha": "Width of a group of ranks, as a share of the records (alpha)"},
     )
 )
 class GroupedSwapping(RankGroups):
@@ -88,6 +93,10 @@ class GroupedSwapping(RankGroups):
         yield from ranked.grouped(-(-n // size), size, lambda group: np.minimum(group * size, n), shuffled)
         draws.close()
 
+    def in_words(self, schema: Schema | None = None) -> str:
+        share = written(self.alpha, "share")
+        return f"{self.subject_is()} swapped between records within {share} of the ranks"
+
 
 @catalogued(
     MethodAbout(
@@ -102,6 +111,9 @@ class GroupedSwapping(RankGroups):
         "         or part of the one before where it would hold a single value",
         reading="``alpha`` is the width of a group as a share of the records; 0.04 makes about 25 groups, whatever n "
         "is, so that each variable is left with 25 different values. Means are kept exactly and variances shrink.",
+        group="Change numbers",
+        effect="averaged",
+        labels={"alpha": "Width of a group of ranks, as a share of the records (alpha)"},
     )
 )
 class GroupedMicroaggregation(RankGroups):
@@ -130,3 +142,6 @@ class GroupedMicroaggregation(RankGroups):
             lambda group: np.where(group == groups, n, group * size),
             lambda values, labels, _: group_means(values[:, None], labels, 1)[:, 0],
         )
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        return f"{self.subject_is()} replaced by means within {written(self.alpha, 'share')} of the ranks"

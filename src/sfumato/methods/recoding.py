@@ -1,7 +1,7 @@
 """Global recoding: the same coarser categories for every record."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
+from sfumato.display import MAX_DETAIL, Phrase
+from sfumato.display import listed as in_sentence
 from sfumato.errors import NotApplicable
 from sfumato.methods.key_ladders import checked_hierarchies
 from sfumato.methods.selection import checked, keys_or_all, refuse_special
@@ -232,6 +234,8 @@ def _beside(ordered: Ordered, places: list[float]) -> list[int]:
 
 # The method
 
+CENTURY = 36_525  # days that a date is taken to run over, where recodings are put in order
+FINEST = 1000  # categories that a variable which is not recoded is taken to have there
 Times = NDArray[np.int64] | None
 Column = tuple[Variable, NDArray[Any]]
 parameter_class(Hierarchy)
@@ -258,6 +262,16 @@ parameter_class(Hierarchy)
         "of fewer than 5 %. No published value is wrong, so classes of keys can be counted (KAnonymity, "
         "IndividualRisk) and the loss is one of detail: fewer comparisons are possible. Start with the keys that make "
         "most records unique (SampleUniques by variable).",
+        group="Coarsen",
+        labels={
+            "groups": "Groups of about equal size (groups)",
+            "by": "Classes of equal (by)",
+            "rare": "Categories below this share of the records become 'other' (rare)",
+            "map": "Categories merged: of each variable, {'category': 'group'} (map)",
+            "bins": "Classes of numbers and dates: a width, cut points as [18, 65], or a span as 10 years (bins)",
+            "hierarchy": "Hierarchies, where the schema has none (hierarchy)",
+            "level": "Level of the hierarchy (level)",
+        },
     )
 )
 class GlobalRecoding(Method):
@@ -529,6 +543,83 @@ class GlobalRecoding(Method):
         into = [OTHER if code in other else category for code, category in enumerate(variable.categories)]
         return merged(variable, column, into, last=OTHER)
 
+    def subject(self, names: Iterable[str] | None = None) -> str:
+        """Nothing: each variable is named with what becomes of it."""
+        return ""
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        return self.run_in_words([self], schema)
+
+    def short(self) -> Phrase:
+        return self.run_in_short([self])
+
+    def told_with(self, before: Method, *, short: bool) -> bool:
+        return isinstance(before, GlobalRecoding)
+
+    @classmethod
+    def run_in_words(cls, run: Sequence["GlobalRecoding"], schema: Schema | None = None) -> str:
+        """Say which variables are made coarser, and how coarse.
+
+        >>> (GlobalRecoding(5, variables="income") + GlobalRecoding(rare=0.05, variables=("region", "job"))).in_words()
+        'income is given in 5 groups, region and job with the smallest categories merged'
+        """
+        ways: dict[str, list[str]] = {}
+        for step in run:
+            for name, way in step._ways(schema):
+                ways.setdefault(way, []).append(name)
+        (way, names), *rest = ways.items()
+        others = (f"{in_sentence(tuple(named), len(named))} {other}" for other, named in rest)
+        verb = "are" if len(names) > 1 or names[0].endswith(" keys") else "is"
+        return ", ".join([f"{in_sentence(tuple(names), len(names))} {verb} given {way}", *others])
+
+    def _ways(self, schema: Schema | None) -> Iterable[tuple[str, str]]:
+        """Return how each variable is given."""
+        for name, bins in (self.bins or {}).items():
+            yield name, _bands_in_words(bins)
+        stated = self.named()
+        for name in stated:
+            if name not in (self.bins or ()):
+                yield name, "with the smallest categories merged" if name in self._rare() else "in broader categories"
+        groups = f"in {self.groups} groups" if self.groups is not None else ""
+        rare = "with the smallest categories merged" if isinstance(self.rare, float) else ""
+        for name in (n for n in self.variables or () if n not in stated):
+            if not (groups and rare):
+                yield name, groups or rare
+            elif schema is None or name not in schema:
+                yield name, "in fewer categories"
+            else:
+                yield name, rare if schema[name].kind == "nominal" else groups
+        if self.variables is None and groups:
+            yield "ordered keys", groups
+        if self.variables is None and rare:
+            yield "other keys", rare
+
+    @classmethod
+    def run_in_short(cls, run: Sequence["GlobalRecoding"]) -> Phrase:
+        """Name the variables, or how many they are."""
+        names = [n for step in run for n in step.named()]
+        names += [n for step in run for n in step.variables or ()]
+        what = ", ".join(dict.fromkeys(names)) or "keys"
+        what = what if len(what) <= MAX_DETAIL else f"{len(set(names))} variables"
+        return Phrase(f"recode {what}", "coarse", detail_lost=sum(step._detail_lost() for step in run))
+
+    def _detail_lost(self) -> float:
+        """Return how much detail it takes: the sum over its variables of the logs of categories lost.
+
+        What is not known without the data is counted as it would be in most tables: a share below which categories are
+        rare leaves no more than one over it.
+        """
+        bins = (self.bins or {}).values()
+        left: list[float] = [len(one) + 1 for one in bins if isinstance(one, tuple | Mapping)]
+        spans = [Span.of(one) for one in bins if isinstance(one, str)]
+        left += [CENTURY / span.days for span in spans if span is not None]
+        left += [len(set(groups.values())) for groups in (self.map or {}).values()]
+        left += [1 / share for share in self._rare().values()]
+        each = [float(n) for n in (self.groups, 1 / self.rare if isinstance(self.rare, float) else None) if n]
+        of_all = math.log(FINEST / (sum(each) / len(each))) if each else 0.0
+        several = 1 if self.variables is None else len(self.variables)
+        return several * of_all + sum(math.log(FINEST / max(n, 1)) for n in left)
+
 
 def _counts(variable: Variable, column: NDArray[Any], times: Times) -> NDArray[np.int64]:
     """Count the records that have each category."""
@@ -557,3 +648,24 @@ def _check_levels(owner: GlobalRecoding, levels: Mapping[str, Any]) -> None:
 
 def _range_label(variable: Variable, part: tuple[Category, ...]) -> str:
     return bands.joined_label([variable.spelled(category) for category in part])
+
+
+def _bands_in_words(bins: float | str | tuple[Any, ...] | Mapping[str, object]) -> str:
+    """Say in which bands a number or a date is given: a width or span, cuts, or classes by name.
+
+    >>> [_bands_in_words(bins) for bins in (5, (18,), (20, 30, 40, 50), {"young": (0, 30), "old": (30, None)})]
+    ['in bands of 5', 'in 2 bands (<18 and 18+)', 'in 5 bands of 10 (<20 to 50+)', 'in 2 bands']
+    >>> [_bands_in_words(bins) for bins in ("month", "10 years", ("1950-01-01", "1970-01-01", "1990-01-01"))]
+    ['by month', 'by 10 years', 'in 4 bands (<1950 to 1990+)']
+    """
+    if isinstance(bins, Mapping):
+        return f"in {len(bins)} bands"
+    if not isinstance(bins, tuple):
+        return f"by {bins}" if isinstance(bins, str) else f"in bands of {bins:g}"
+    between = "and" if len(bins) == 1 else "to"
+    if isinstance(bins[0], str):
+        names = date_bands.labels([-math.inf, *(float(day_of(cut) or 0.0) for cut in bins), math.inf])
+        return f"in {len(names)} bands ({names[0]} {between} {names[-1]})"
+    widths = {round(b - a, 9) for a, b in pairwise(bins)}
+    width = f" of {widths.pop():g}" if len(bins) > 2 and len(widths) == 1 else ""
+    return f"in {len(bins) + 1} bands{width} (<{bins[0]:g} {between} {bins[-1]:g}+)"

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
+from sfumato.display import MAX_DETAIL, Phrase, written
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import frequencies
 from sfumato.kernels.groups import classes, first_records
@@ -16,6 +17,7 @@ from sfumato.registry import catalogued
 from sfumato.table.households import units
 from sfumato.table.keys import key_codes, key_names
 from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Schema
 
 Integers = NDArray[np.int64]
 
@@ -43,6 +45,15 @@ Integers = NDArray[np.int64]
         "``similar`` what tables by region need to keep, such as household size, age groups and sex: counts of these "
         "by place are exact, and the more is named the fewer partners there are. The note tells how many risky "
         "households were reached; if it is few, raise the share or coarsen the keys.",
+        group="Change categories",
+        effect="exchanged",
+        labels={
+            "share": "Share of households that change places (share)",
+            "similar": "Alike in those that change places (similar)",
+            "keys": "Keys that make a record rare (keys)",
+            "k": "A record is rare if fewer share its keys (k)",
+            "variables": "Variables that change places, such as the region",
+        },
     )
 )
 class RecordSwapping(Method):
@@ -150,6 +161,16 @@ class RecordSwapping(Method):
             )
         places = np.column_stack([classes(codes[first][:, : depth + 1])[0] for depth in range(len(names))])
         return _Households(of, first, whole, places, len(split))
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        what = self.subject() if self.variables else "the place"
+        verb = "are" if self.variables and len(self.variables) > 1 else "is"
+        return f"{what} {verb} exchanged between {written(self.share, 'share')} of the units, the rarest first"
+
+    def short(self) -> Phrase:
+        what = ", ".join(self.variables or ())
+        words = f"swap {what}".strip() if len(what) <= MAX_DETAIL else "swap"
+        return Phrase(words, "swap", written(self.share, "share"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,12 +1,14 @@
 """Removal of variables."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.about import MethodAbout
 from sfumato.core import Method
+from sfumato.display import MAX_DETAIL, Phrase
 from sfumato.errors import NotApplicable
 from sfumato.methods.selection import checked
 from sfumato.pair import Half, Masking
@@ -45,6 +47,8 @@ class WithoutVariables(Masking):
         reading="The first step of nearly every release, and no more than a first step: it takes away names and "
         "numbers that point to a unit, while keys that point to it together stay. GlobalDataUtility counts a removed "
         "variable 0.",
+        group="Suppress",
+        labels={"variables": "Variables to leave out; none: the identifiers"},
     )
 )
 class VariableRemoval(Method):
@@ -83,3 +87,29 @@ class VariableRemoval(Method):
             raise NotApplicable("no variable would be left; keep at least one")
         said = f"removed {', '.join(names)}" if names else "no identifier to remove"
         return data.without(names, f"{type(self).__name__}: {said}")
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        return f"{self.subject_is()} removed" if self.variables else "what names a unit is removed"
+
+    def short(self) -> Phrase:
+        what = ", ".join(self.variables or ("identifiers",))
+        what = what if len(what) <= MAX_DETAIL else f"{len(self.variables or ())} variables"
+        return Phrase(f"remove {what}", f"remove {what}")
+
+    def told_with(self, before: Method, *, short: bool) -> bool:
+        return isinstance(before, VariableRemoval) and bool(self.variables and before.variables)
+
+    @classmethod
+    def run_in_words(cls, run: Sequence["VariableRemoval"], schema: Schema | None = None) -> str:
+        return _together(run).in_words(schema)
+
+    @classmethod
+    def run_in_short(cls, run: Sequence["VariableRemoval"]) -> Phrase:
+        return _together(run).short()
+
+
+def _together(removals: Sequence[VariableRemoval]) -> VariableRemoval:
+    """Return one removal of what several remove."""
+    first, *others = removals
+    names = (name for removal in removals for name in removal.variables or ())
+    return replace(first, variables=tuple(dict.fromkeys(names))) if others else first

@@ -8,6 +8,7 @@ from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats, Ranked, in_rank_order_of, in_stretches
 from sfumato.registry import catalogued
+from sfumato.table.schema import Schema
 from sfumato.table.treatment import BY_RANK, Treatment
 
 
@@ -23,6 +24,8 @@ from sfumato.table.treatment import BY_RANK, Treatment
         "y^s_(r) = r-th smallest of the s-th bootstrap sample: n draws with replacement from the n values",
         reading="``t`` is the number of samples averaged: 1 gives values that occur in the variable, 3 to 5 smoother "
         "ones. Larger t moves values less, not more. Loss is small, and so is protection: ranks tell who is who.",
+        group="Change numbers",
+        labels={"t": "Samples that are averaged (t)"},
     )
 )
 class Resampling(ColumnMethod):
@@ -63,3 +66,7 @@ class Resampling(ColumnMethod):
         present.close()
         for runs in samples:
             runs.close()
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        tables = "a resampled table" if self.t == 1 else f"{self.t} resampled tables"
+        return f"{self.subject_is()} replaced by values of the same rank in {tables}"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
+from sfumato.display import Phrase
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import mean_and_spread
 from sfumato.methods.selection import checked
@@ -45,6 +46,12 @@ TOLERANCE = 1e-9  # closer than this to a multiple, in bases, is that multiple: 
         reading="An error is at most b / 2 (random: below b). A base of 0.1 standard deviations (``scale=0.1``) "
         "changes hardly any analysis and little of the risk; 0.5 to 1 makes classes. Values that many people report "
         "round anyway are not changed at all.",
+        group="Coarsen",
+        labels={
+            "base": "Multiples of (base)",
+            "scale": "Multiples of this many standard deviations (scale)",
+            "random": "Up or down by chance (random)",
+        },
     )
 )
 class Rounding(Method):
@@ -152,6 +159,21 @@ class Rounding(Method):
             raise NotApplicable(f"the values of {name!r} are too large for a standard deviation")
         base = self._round(name, spread)
         return None if base is not None and base <= 1 and is_whole(column[~np.isnan(column)]) else base
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        how = " by chance up or down" if self.random else ""
+        if isinstance(self.base, Mapping):
+            return f"{self.subject_is(self.base)} rounded{how}"
+        grid = (
+            f"multiples of {self.base:g}" if self.base is not None else f"steps of {self.scale:g} standard deviations"
+        )
+        return f"{self.subject_is()} rounded{how} to {grid}"
+
+    def short(self) -> Phrase:
+        words = "random round" if self.random else "round"
+        if isinstance(self.base, Mapping):
+            return Phrase(words, "round")
+        return Phrase(words, "round", f"{self.base:g}" if self.base is not None else f"{self.scale:g} sd")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
+from sfumato.display import Phrase, written
 from sfumato.errors import NotApplicable
 from sfumato.methods.selection import refuse_small_weights
 from sfumato.pair import Half, Masking
@@ -205,6 +206,12 @@ Rows = NDArray[np.intp]
         "0.05. Standard errors grow by about 1 / sqrt(fraction). Risk per record released falls only for an intruder "
         "who does not know that his target is in the file: IndividualRisk and LogLinearRisk count that through the "
         "weights, KAnonymity does not.",
+        group="Sample",
+        effect="a part",
+        labels={
+            "fraction": "Share of records to release; by stratum {'north': 0.5} (fraction)",
+            "strata": "Separately by (strata)",
+        },
     )
 )
 class Sampling(Method):
@@ -313,6 +320,14 @@ class Sampling(Method):
         if lacking:
             raise NotApplicable(f"no fraction for the stratum {lacking[0]}; every stratum needs one")
         return [stated[key] for key in there]
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        share = "part" if isinstance(self.fraction, Mapping) else written(self.fraction, "share")
+        return f"a random {share} of the records is kept"
+
+    def short(self) -> Phrase:
+        share = "" if isinstance(self.fraction, Mapping) else written(self.fraction, "share")
+        return Phrase("sample", "sample", share)
 
 
 def _key(stratum: Any) -> tuple[str, ...]:

@@ -8,11 +8,13 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
+from sfumato.display import Phrase
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
 from sfumato.methods.correlated_noise import normal_draws, root
 from sfumato.registry import catalogued
 from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Schema
 
 # Normal scores, and the correlations they need for the rank correlations of a table, ties included
 
@@ -145,6 +147,9 @@ def _needed(wanted: float, products: Floats) -> float:
         "rank correlations among the shuffled and with the given variables are kept up to sampling error, and "
         "whatever ``given`` does not explain is dealt anew. The better the given variables predict a value, the less "
         "it is protected: read SpreadInterval or RankInterval of each.",
+        group="Change numbers",
+        effect="exchanged",
+        labels={"given": "Variables that are kept and explain the others (given)"},
     )
 )
 class Shuffling(Method):
@@ -218,6 +223,13 @@ class Shuffling(Method):
                 rho[p + j, p + k] = rho[p + k, p + j] = _correlation(stay[:, j], stay[:, k])
         drawn = _drawn(stay, _proper(rho), draws[:, :p])
         return data.replace({name: _dealt(data.columns[name], drawn[:, j]) for j, name in enumerate(names)})
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        what = self.subject() if self.variables else "the confidential numbers"
+        return f"all values of {what} are exchanged so that only ranks hang together"
+
+    def short(self) -> Phrase:
+        return Phrase("shuffle", "shuffle", "" if self.given is None else f"given {len(self.given)}")
 
 
 def _correlation(first: Floats, second: Floats) -> float:

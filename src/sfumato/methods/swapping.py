@@ -6,10 +6,12 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
+from sfumato.display import Phrase, written
 from sfumato.errors import NotApplicable
 from sfumato.kernels.rank_swapping import partners_by_stretch, swap_partners
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats, Ranked
 from sfumato.registry import catalogued
+from sfumato.table.schema import Schema
 from sfumato.table.treatment import BY_RANK, Treatment
 
 
@@ -29,6 +31,9 @@ from sfumato.table.treatment import BY_RANK, Treatment
         "figures of one variable are exact at any p; correlations shrink as p grows. Judge the risk by "
         "RankSwappingAttack as well: distance linkage looks for the nearest record, and swapping makes the own record "
         "anything but that.",
+        group="Change numbers",
+        effect="exchanged",
+        labels={"p": "Widest move, as a share of the ranks (p)"},
     )
 )
 class RankSwapping(ColumnMethod):
@@ -73,3 +78,9 @@ class RankSwapping(ColumnMethod):
         if window < 1:
             raise NotApplicable(f"p={self.p:g} of {n} values is less than one rank, so nothing would be swapped")
         return window
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        return f"{self.subject_is()} swapped between records within {written(self.p, 'share')} of the ranks"
+
+    def short(self) -> Phrase:
+        return Phrase("rank swap", "rank swap", written(self.p, "share"))

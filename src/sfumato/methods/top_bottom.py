@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
+from sfumato.display import Phrase, written
 from sfumato.errors import NotApplicable
 from sfumato.methods.selection import checked
 from sfumato.pair import Half, Masking
@@ -78,6 +79,14 @@ Limits = tuple[Any, Any]  # bottom and top; None where there is none
         reading="``share`` is what may lie beyond each limit: 0.01 to 0.05 is usual. Replaced by the limit, a mean "
         'is biased towards the middle; ``by="mean"`` keeps means and totals; medians and quantiles within the limits '
         "are exact either way. It protects the rich and the old, and nobody else.",
+        group="Coarsen",
+        labels={
+            "share": "Share beyond the limit, from 0 to 1 (share)",
+            "ends": "Which ends (ends)",
+            "top": "Highest value shown (top)",
+            "bottom": "Lowest value shown (bottom)",
+            "by": "Values beyond are replaced by the (by)",
+        },
     )
 )
 class TopBottomCoding(Method):
@@ -293,6 +302,23 @@ class TopBottomCoding(Method):
                 shown = _written(coded, limit)
                 said.append(f"{word} {shown}{f' (by the limit, too few for a {self.by})' if few else ''}")
         return f"{coded.name} {' and '.join(said)}"
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        by = {"limit": "a limit", "mean": "their mean", "median": "their median"}[self.by]
+        ends = {"both": "largest and smallest", "top": "largest", "bottom": "smallest"}[self.ends]
+        if isinstance(self.share, float):
+            return f"the {ends} {written(self.share, 'share')} of {self.subject()} are replaced by {by}"
+        shares = tuple(self.share or ())
+        if not shares:
+            ends = " and ".join(word for word, limits in (("largest", self.top), ("smallest", self.bottom)) if limits)
+        names = dict.fromkeys((*shares, *(self.top or ()), *(self.bottom or ())))
+        return f"the {ends} values of {self.subject(names)} are replaced by {by}"
+
+    def short(self) -> Phrase:
+        words = {"both": "ends", "top": "top", "bottom": "bottom"}[self.ends]
+        if self.share is None:
+            words = "ends" if self.top and self.bottom else "top" if self.top else "bottom"
+        return Phrase(words, words, written(self.share, "share") if isinstance(self.share, float) else "")
 
 
 def _weights_of_codes(half: Half, name: str) -> Sums:

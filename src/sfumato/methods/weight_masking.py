@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
+from sfumato.display import Phrase
 from sfumato.errors import NotApplicable
 from sfumato.methods.selection import checked
 from sfumato.registry import catalogued
 from sfumato.table.households import counted, household_level, units
 from sfumato.table.microdata import Microdata
+from sfumato.table.schema import Schema
 from sfumato.table.treatment import PERTURBED
 from sfumato.table.weights import design_effect, moved_mean, moved_share, raked_weights
 
@@ -48,6 +50,14 @@ MIN_NOISE_GROUP = 10  # of these with one weight that get one noise: with one ea
         "keeps the weighted counts of the published categories and tells no more than they do, but for zeros: "
         "these stay, and the audit says what they tell. The note says what it costs: the weighted share and mean "
         "that move most, and the design effect before and after.",
+        group="Weights",
+        effect="reweighted",
+        labels={
+            "how": "How weights are masked (how)",
+            "classes": "Different weights that are left (classes)",
+            "scale": "Strength of the noise, as a share of the weight (scale)",
+            "variables": "Variables whose weighted counts are kept",
+        },
     )
 )
 class WeightMasking(Method):
@@ -147,6 +157,15 @@ class WeightMasking(Method):
         said = f", raked to {', '.join(kept)}" if kept else ", all equal, for there is no margin to keep"
         said += f" (not to {', '.join(apart)}, which the members of a household do not share)" if apart else ""
         return new, said + (f", up to a relative {left:.1g}" if left > 1e-8 else "")
+
+    def in_words(self, schema: Schema | None = None) -> str:
+        if self.how == "classes":
+            return f"survey weights take at most {self.classes} values"
+        return "survey weights are noisy" if self.how == "noise" else "survey weights are raked anew to margins"
+
+    def short(self) -> Phrase:
+        classes, noise = f"{self.classes} classes", f"noise {self.scale:g}"
+        return Phrase("weights", "weights", {"classes": classes, "noise": noise, "margins": "raked"}[self.how])
 
 
 def _different(weights: Floats) -> int:

@@ -43,7 +43,7 @@ def refuse_misnamed(methods: "Iterable[Method]", first: "Method | None", data: "
         for name in _variables_named(method):
             if name not in data.schema:
                 raise ParameterError(f"{method!r}: {data.schema.unknown(name)}")
-        begun = getattr(method, "steps", (method,))[0]
+        begun = method.steps[0]
         if begun.variables is not None and (first is None or method is first):  # what stands behind sees another table
             try:
                 begun.masked(data)
@@ -55,16 +55,14 @@ def _variables_named(step: "Method") -> "Iterator[str]":
     """Name the variables that the parameters of a method name, those of its steps and of what is done in blocks too."""
     from sfumato.composition import Within
 
-    for part in getattr(step, "steps", ()):
-        yield from _variables_named(part)
-    if isinstance(step, Within):
-        yield from (*step.by, *_variables_named(step.method))
-    for parameter in NAMES:
-        found = getattr(step, parameter, None)
-        yield from (name for name in found or () if isinstance(name, str))
-    for parameter in BY_NAME:
-        found = getattr(step, parameter, None)
-        yield from found if isinstance(found, Mapping) else ()
+    for part in step.steps:
+        if isinstance(part, Within):
+            yield from (*part.by, *_variables_named(part.method))
+        for parameter in NAMES:
+            yield from (name for name in getattr(part, parameter, None) or () if isinstance(name, str))
+        for parameter in BY_NAME:
+            found = getattr(part, parameter, None)
+            yield from found if isinstance(found, Mapping) else ()
 
 
 def behind(first: "Method", method: "Method") -> "Method":
@@ -74,7 +72,7 @@ def behind(first: "Method", method: "Method") -> "Method":
     >>> behind(Rounding(10), MDAV(3)), behind(Rounding(10), Rounding(10) + MDAV(3)), behind(Rounding(10), Rounding(10))
     (Rounding(base=10.0) + MDAV(k=3), Rounding(base=10.0) + MDAV(k=3), Rounding(base=10.0))
     """
-    given, begun = (getattr(one, "steps", (one,)) for one in (method, first))
+    given, begun = (one.steps for one in (method, first))
     return method if given[: len(begun)] == begun else first + method
 
 
@@ -127,7 +125,7 @@ def candidates_that_fit_any(data: "Microdata", composed: "Sequence[Candidate]", 
     from sfumato.compare.candidates import as_it_is
 
     found = as_it_is(data)
-    if any(found[0].method not in getattr(one.method, "steps", (one.method,)) for one in composed):
+    if any(found[0].method not in one.method.steps for one in composed):
         return []
     keys = dict.fromkeys(name for intruder in data.schema.intruders() for name in intruder.keys)
     one = [name for name in keys if len(set(data.columns[name][~data.missing(name)].tolist())) < 2]
@@ -164,7 +162,7 @@ def _extremes_at_the_limit(one: "Candidate") -> "Candidate":
     from sfumato.compare.naming import in_words
     from sfumato.methods import TopBottomCoding
 
-    steps = getattr(one.method, "steps", (one.method,))
+    steps = one.method.steps
     limited = [replace(step, by="limit") if isinstance(step, TopBottomCoding) else step for step in steps]
     if tuple(limited) == steps:
         return one
@@ -176,7 +174,7 @@ def masks_parts(method: "Method") -> bool:
     """Tell whether a method can learn of a whole table what it needs to mask any part of it."""
     from sfumato.core import Method
 
-    return all(type(step).learn is not Method.learn for step in getattr(method, "steps", (method,)))
+    return all(type(step).learn is not Method.learn for step in method.steps)
 
 
 def refuse_unmakeable(methods: "Sequence[Method]", table: "TableInParts") -> None:
@@ -187,12 +185,12 @@ def refuse_unmakeable(methods: "Sequence[Method]", table: "TableInParts") -> Non
     refuse_links(table.schema)
     able = [method for method in methods if masks_parts(method)]
     if not able:
-        needing = next(step for step in getattr(methods[0], "steps", methods) if not masks_parts(step))
+        needing = next(step for step in methods[0].steps if not masks_parts(step))
         raise NotApplicable(
             f"no candidate can mask a table in parts: {needing!r} needs all records at once; mask it block by block, "
             "within(...), choose a method of docs/how-to/larger-than-memory.md, or protect a table in memory"
         )
-    heedless = any(not any(step.heeds_households for step in getattr(method, "steps", (method,))) for method in able)
+    heedless = any(not any(step.heeds_households for step in method.steps) for method in able)
     if table.schema.household is not None and not heedless:
         Households.of(table)
 

@@ -2,67 +2,49 @@
 
 from collections.abc import Iterable, Sequence
 
+from sfumato.about import Effect
 from sfumato.compare.examine.findings import ReleasedVariable
 from sfumato.compare.figures import listed
-from sfumato.compare.naming import inside
 from sfumato.core import Method
 from sfumato.report.summary import Advice
 
 NAMED = 8  # variables named in a sentence
-EXCHANGED = "Values exchanged between records"
-AVERAGED = "Values replaced by means"
-NOISY = "Noise"
-MADE = "Made-up records"
-PART = "A part of the records"
-REWEIGHTED = "Survey weights changed"
-TOPIC_OF = {  # of the classes of methods; all others that change values have the general words alone
-    "RankSwapping": EXCHANGED,
-    "GroupedSwapping": EXCHANGED,
-    "RecordSwapping": EXCHANGED,
-    "Shuffling": EXCHANGED,
-    "MDAV": AVERAGED,
-    "IndividualRanking": AVERAGED,
-    "ProjectionMicroaggregation": AVERAGED,
-    "GroupedMicroaggregation": AVERAGED,
-    "Noise": NOISY,
-    "CorrelatedNoise": NOISY,
-    "KimNoise": NOISY,
-    "ResidualNoise": NOISY,
-    "PRAM": "Categories changed at random",
-    "CARTSynthesis": MADE,
-    "NormalSynthesis": MADE,
-    "DistributionDistortion": MADE,
-    "Sampling": PART,
-    "WeightMasking": REWEIGHTED,
+TOPICS: dict[Effect, str] = {
+    "exchanged": "Values exchanged between records",
+    "averaged": "Values replaced by means",
+    "noisy": "Noise",
+    "other categories": "Categories changed at random",
+    "made up": "Made-up records",
+    "a part": "A part of the records",
+    "reweighted": "Survey weights changed",
 }
-TEXTS = {
-    EXCHANGED: "Such a variable has the values it had, in part with other records. What hangs together with it comes "
-    "out weaker on the whole, most so in small groups and small areas.",
-    AVERAGED: "Values were replaced by the means of similar records. Means hold; variances, extremes and shares in the "
-    "tails come out too small, and correlations may come out too strong.",
-    NOISY: "Random amounts were added. Means hold on the whole; variances may come out too large, and slopes on such a "
-    "variable too small, as with any error of measurement: methods for errors in variables apply.",
-    "Categories changed at random": "Some records have another category than they gave, as if the answer had been "
-    "misreported. Associations with such a variable come out weaker, and a rare category holds many who are not of it.",
-    MADE: "Records or values were drawn from a model of the data: what the model does not hold is not in the file. Use "
-    "it to prepare an analysis and to teach; have results that matter confirmed on the original data, and do not take "
-    "the usual standard errors for the whole uncertainty.",
-    PART: "The file holds a part of the records. Use the weights, which make it stand for all; "
-    "standard errors are larger than those of the whole.",
-    REWEIGHTED: "The survey weights are not those of the design; their total is. Weighted shares and "
-    "means differ a little from those of the original weights, and standard errors computed as for the design are "
-    "approximate.",
+TEXTS: dict[Effect, str] = {
+    "exchanged": "Such a variable has the values it had, in part with other records. What hangs together with it "
+    "comes out weaker on the whole, most so in small groups and small areas.",
+    "averaged": "Values were replaced by the means of similar records. Means hold; variances, extremes and shares in "
+    "the tails come out too small, and correlations may come out too strong.",
+    "noisy": "Random amounts were added. Means hold on the whole; variances may come out too large, and slopes on "
+    "such a variable too small, as with any error of measurement: methods for errors in variables apply.",
+    "other categories": "Some records have another category than they gave, as if the answer had been misreported. "
+    "Associations with such a variable come out weaker, and a rare category holds many who are not of it.",
+    "made up": "Records or values were drawn from a model of the data: what the model does not hold is not in the "
+    "file. Use it to prepare an analysis and to teach; have results that matter confirmed on the original data, and "
+    "do not take the usual standard errors for the whole uncertainty.",
+    "a part": "The file holds a part of the records. Use the weights, which make it stand for all; standard errors "
+    "are larger than those of the whole.",
+    "reweighted": "The survey weights are not those of the design; their total is. Weighted shares and means differ "
+    "a little from those of the original weights, and standard errors computed as for the design are approximate.",
 }
 
-LEVELLED = {  # what is said where all weights of the file are equal
-    REWEIGHTED: "All records have the same survey weight now: the original ones would have given values back. Weighted "
-    "results are those without weights, and may be far from those of the original weights. Do not estimate totals, "
-    "shares or means of the population from this file.",
+LEVELLED: dict[Effect, str] = {  # what is said where all weights of the file are equal
+    "reweighted": "All records have the same survey weight now: the original ones would have given values back. "
+    "Weighted results are those without weights, and may be far from those of the original weights. Do not estimate "
+    "totals, shares or means of the population from this file.",
 }
-UNWEIGHTED = {  # what is said instead of a file without weights
-    PART: "The file holds a part of the records and no weights: its totals are not those of the whole, and standard "
-    "errors are larger.",
-    REWEIGHTED: "",
+UNWEIGHTED: dict[Effect, str] = {  # what is said instead of a file without weights
+    "a part": "The file holds a part of the records and no weights: its totals are not those of the whole, and "
+    "standard errors are larger.",
+    "reweighted": "",
 }
 
 
@@ -85,10 +67,9 @@ def advice_on(
                 "computed as usual leave out what the protection added.",
             )
         )
-    done = [type(part).__name__ for step in steps for part in inside(step)]
-    topics = dict.fromkeys(TOPIC_OF[name] for name in done if name in TOPIC_OF)
+    effects = dict.fromkeys(method.about.effect for step in steps for method in step.innermost)
     texts = TEXTS | LEVELLED if level else TEXTS if weighted else TEXTS | UNWEIGHTED
-    return (*said, *(Advice(topic, texts[topic]) for topic in topics if texts[topic]))
+    return (*said, *(Advice(TOPICS[one], texts[one]) for one in effects if one is not None and texts[one]))
 
 
 def _of_gaps(variables: Sequence[ReleasedVariable], *, weighted: bool) -> list[Advice]:

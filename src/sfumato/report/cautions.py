@@ -8,7 +8,6 @@ from sfumato.compare.examine.findings import CautionFacts, SpecialColumn
 from sfumato.compare.figures import listed, written
 from sfumato.compare.results import Results
 from sfumato.compare.rows import Row
-from sfumato.composition import Chain
 from sfumato.core import Measure
 from sfumato.report.wording import count, percentage
 
@@ -24,7 +23,7 @@ def cautions(
     """Say what the figures of one candidate do not say; of a table to be ``released``, which leaves out the ids."""
     said = [] if facts is None else _of_tables(results, facts, released=released)
     said += _of_worst_cases(results, row, bounds)
-    steps = row.method.steps if isinstance(row.method, Chain) else (row.method,) if row.method is not None else ()
+    steps = row.method.steps if row.method is not None else ()
     said += [f"{step.family}: {step.about.caveat}." for step in steps if step.about.caveat]
     return tuple(dict.fromkeys(said))
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from sfumato.auditing.findings import Checked
 from sfumato.compare.examine.findings import BrokenSum, Deed, Examination, PairUtility, ReleasedVariable, ReleaseFacts
 from sfumato.compare.figures import listed
-from sfumato.composition import Chain
 from sfumato.core import Method
 from sfumato.report.advice import advice_on
 from sfumato.report.grades import GradedVariable, changed_pairs, graded, is_untold, pairs_there
@@ -46,7 +45,7 @@ def release_of(
     are sums that no longer hold.
     """
     facts = _facts_going_out(facts, checked)
-    steps: tuple[Method, ...] = method.steps if isinstance(method, Chain) else (method,) if method is not None else ()
+    steps = method.steps if method is not None else ()
     pairs = useful.pairs if useful else ()
     told = graded(facts.variables, {v.name: v for v in useful.variables} if useful else {}, pairs)
     told = tuple(_renewed(one, checked) for one in told)

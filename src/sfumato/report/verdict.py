@@ -16,9 +16,7 @@ from sfumato.compare.examine.findings import (
 from sfumato.compare.figures import listed, written
 from sfumato.compare.results import Results, Row
 from sfumato.compare.rows import half_width
-from sfumato.composition import Chain
 from sfumato.measurement import AT_LEAST, AT_MOST, BY_MODEL, KNOWING, MODELS_DIFFER, WITH_REGISTER
-from sfumato.report.advice import MADE, TOPIC_OF
 from sfumato.report.grades import MIN_DISTANCE_APART, is_changed, is_untold, pairs_there
 from sfumato.report.summary import Bound, Change, MeasureLine, Verdict
 from sfumato.report.wording import count, lower_first, number, percentage
@@ -363,8 +361,8 @@ def _membership(results: Results, row: Row) -> Iterator[str]:
 def _drawn_anew(results: Results, row: Row) -> bool:
     """Tell whether a candidate's records are not those of the original, so that nobody can be found again in it."""
     method, elsewhere = row.method, results.tables.get(row.candidate)
-    steps = () if method is None else method.steps if isinstance(method, Chain) else (method,)
-    drawn = any(TOPIC_OF.get(step.family) == MADE and not step.about.keeps_records for step in steps)
+    steps = () if method is None else method.steps
+    drawn = any(step.about.effect == "made up" and not step.about.keeps_records for step in steps)
     return drawn or (elsewhere is not None and not elsewhere.matched)
 
 

@@ -22,9 +22,9 @@ def names_itself(owner: Owner, refusal: SfumatoError) -> None:
 
 
 def _speakers(owner: Owner) -> set[str]:
-    """Name the classes that may refuse: of a chain its steps, of blocks the method inside too."""
-    inside = getattr(owner, "steps", ()) or ((owner.method,) if isinstance(owner, Within) else ())
-    return {type(owner).__name__}.union(*map(_speakers, inside))
+    """Name the classes that may refuse: of a chain and of blocks the methods inside too."""
+    inside = owner.innermost if isinstance(owner, Method) else ()
+    return {type(one).__name__ for one in (owner, *inside)}
 
 
 def it_is_described(owner: Owner, _: Microdata) -> None:

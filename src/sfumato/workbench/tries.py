@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from sfumato.compare.examine.variables import variable_detail
 from sfumato.compare.live import Live
-from sfumato.compare.naming import steps_of
 from sfumato.composition import Chain
 from sfumato.core import Method
 from sfumato.errors import SfumatoError
@@ -56,20 +55,20 @@ class TrialOutcome:
 
 def behind(first: Method | None, steps: tuple[Method, ...]) -> Method | None:
     """Return these steps behind the recodings that every candidate begins with; None if there is nothing to do."""
-    all_ = (*(() if first is None else steps_of(first)), *steps)
+    all_ = (*(() if first is None else first.steps), *steps)
     return Chain(all_) if len(all_) > 1 else all_[0] if all_ else None
 
 
 def tried(desk: Desk, draft: Draft, method: Method) -> TrialOutcome:
     """Try a candidate on the table, behind the recodings."""
-    whole = behind(recoded_first(draft), steps_of(method))
+    whole = behind(recoded_first(draft), method.steps)
     assert whole is not None  # the method has a step
     return desk.kept("tried", f"{of_table(desk, draft)} {whole!r}", lambda: _tried(desk.table(draft), whole))
 
 
 def is_tried(desk: Desk, draft: Draft, method: Method) -> bool:
     """Tell whether a candidate was tried already."""
-    whole = behind(recoded_first(draft), steps_of(method))
+    whole = behind(recoded_first(draft), method.steps)
     return desk.is_kept("tried", f"{of_table(desk, draft)} {whole!r}")
 
 
@@ -152,8 +151,8 @@ def _proposed(desk: Desk, draft: Draft) -> "tuple[Candidate, ...]":
     found = composed_candidates(
         desk.table(draft), judging(desk, draft), bounds, draft.breadth, first=first, seed=DRAW, tell=unheard
     )
-    before = 0 if first is None else len(steps_of(first))
-    own = ((one, behind(None, steps_of(one.method)[before:])) for one in found)
+    before = 0 if first is None else len(first.steps)
+    own = ((one, behind(None, one.method.steps[before:])) for one in found)
     return tuple(replace(one, method=method) for one, method in own if method is not None)
 
 

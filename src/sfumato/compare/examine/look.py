@@ -38,7 +38,6 @@ from sfumato.compare.examine.variables import distributions, regressions, utilit
 from sfumato.compare.identity import identity
 from sfumato.compare.progress import shared_out
 from sfumato.compare.results import Results, Which
-from sfumato.composition import Chain
 from sfumato.core import Measure, Method
 from sfumato.errors import OF_THE_RUN, NotApplicable, ParameterError, unexpected
 from sfumato.measurement import Measurement
@@ -450,7 +449,7 @@ def levels_beside(method: Method | None, original: Microdata) -> tuple[KeyLevel,
     Of a chain it is told if the search comes first, because it then saw the original. With a measure for utility every
     table would have to be made and measured again, so nothing is told.
     """
-    first = method.steps[0] if isinstance(method, Chain) else method
+    first = method.steps[0] if method is not None else None
     if not isinstance(first, OptimalRecoding) or isinstance(first.utility, Measure):
         return ()
     found = first.chosen(original)

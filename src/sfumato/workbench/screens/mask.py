@@ -3,11 +3,12 @@
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 from sfumato import catalogue
+from sfumato.about import Group
 from sfumato.compare.figures import listed
-from sfumato.compare.naming import in_words, short_names, steps_of
+from sfumato.compare.naming import in_words, short_names
 from sfumato.composition import Within
 from sfumato.core import Method
 from sfumato.errors import SfumatoError
@@ -20,7 +21,6 @@ from sfumato.workbench.commands import of_table, recoded_first, sweep_call, swee
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.method_forms import (
-    GROUPS,
     Field,
     SuppressionForm,
     blamed,
@@ -72,7 +72,7 @@ def write(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     if not new:
         raise Refused(field, "this candidate is in the list already")
     for method in new:
-        _fits(desk, draft, steps_of(method), field)
+        _fits(desk, draft, method.steps, field)
     texts = [repr(method) for method in new]
     own = (*draft.own[:place], *texts, *draft.own[place + 1 :])
     if len(own) > MAX_CANDIDATES:
@@ -86,7 +86,7 @@ def take(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     method = method_of(form.text("proposal"))
     if repr(method) in draft.own:
         raise Refused("proposal", "this candidate is among yours already")
-    own = _with(desk, draft, len(draft.own), steps_of(method), "proposal")
+    own = _with(desk, draft, len(draft.own), method.steps, "proposal")
     said = f"It is candidate {len(own)} of your own: change its steps below."
     return ActionResult(_put(own), f"proposal taken over: {method!r}", goto="mask#own", said=said)
 
@@ -103,7 +103,7 @@ def remove(desk: Desk, draft: Draft, form: Form) -> ActionResult:
 def add_step(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Add a step at the end of a candidate, or make a further candidate with it, and open its form."""
     place, new = _candidate(draft, form), usual(_class(form, f"method.{form.text('candidate')}"))
-    steps = (*steps_of(method_of(draft.own[place])), new)
+    steps = (*method_of(draft.own[place]).steps, new)
     field = f"method.{form.text('candidate')}"
     if form.has("copy"):
         own = _with(desk, draft, len(draft.own), steps, field)
@@ -173,7 +173,7 @@ def _candidate(draft: Draft, form: Form) -> int:
 
 def _sent_step(draft: Draft, form: Form) -> tuple[int, tuple[Method, ...], int]:
     place = _candidate(draft, form)
-    steps = steps_of(method_of(draft.own[place]))
+    steps = method_of(draft.own[place]).steps
     return place, steps, form.whole("step", least=0, most=len(steps) - 1)
 
 
@@ -314,9 +314,7 @@ def _own(desk: Desk, draft: Draft, data: Microdata, query: Mapping[str, str]) ->
     methods = {text: method_of(text) for text in draft.own}
     names, first = short_names(methods), recoded_first(draft)
     key = f"{of_table(desk, draft)} {draft.recodings} {draft.own}"
-    troubles = desk.kept(
-        "own that do not fit", key, lambda: [unfit(data, first, steps_of(m)) for m in methods.values()]
-    )
+    troubles = desk.kept("own that do not fit", key, lambda: [unfit(data, first, m.steps) for m in methods.values()])
     shown = []
     for place, (text, method) in enumerate(methods.items()):
         asked = query.get("try") == str(place) or tries.is_tried(desk, draft, method)
@@ -325,7 +323,7 @@ def _own(desk: Desk, draft: Draft, data: Microdata, query: Mapping[str, str]) ->
                 text,
                 names[text],
                 in_words(method, data.schema),
-                tuple(_step(step, data) for step in steps_of(method)),
+                tuple(_step(step, data) for step in method.steps),
                 troubles[place],
                 tries.tried(desk, draft, method) if asked else None,
             )
@@ -343,7 +341,7 @@ def _edited(desk: Desk, draft: Draft, data: Microdata, query: Mapping[str, str])
     place, at = map(place_of, query.get("edit", "").partition(".")[::2])
     if place is None or at is None or place >= len(draft.own):
         return None
-    steps = steps_of(method_of(draft.own[place]))
+    steps = method_of(draft.own[place]).steps
     if at >= len(steps) or not has_form(steps[at]):
         return None
     step = steps[at]
@@ -370,15 +368,14 @@ def _edited(desk: Desk, draft: Draft, data: Microdata, query: Mapping[str, str])
 
 def _choices(data: Microdata) -> dict[str, list[Choice]]:
     """Return all methods by group; those that find nothing in this table say so."""
-    groups: dict[str, list[Choice]] = {group: [] for group in GROUPS}
+    groups: dict[str, list[Choice]] = {group: [] for group in get_args(Group)}
     for name, method in catalogue.methods().items():
         about = method.about
         lacks = "" if data.schema.analysed(*about.kinds) else f"no {' or '.join(about.kinds)} variable"
         if group_of(method) == "Weights" and data.schema.weight is None:
             lacks = "no weight is named"
         groups[group_of(method)].append(Choice(name, about.title, about.caveat, about.reading, lacks))
-    order = {name: place for names in GROUPS.values() for place, name in enumerate(names)}
-    return {group: sorted(found, key=lambda one: order.get(one.name, 99)) for group, found in groups.items()}
+    return groups
 
 
 def propose(desk: Desk, draft: Draft, form: Form) -> ActionResult:
