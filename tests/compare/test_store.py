@@ -182,8 +182,8 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     with opened(path) as store:
         store.add(CELL)
-        pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
-        store._connection.execute(f"PRAGMA max_page_count = {pages}")  # SQLite's own way to have no room left
+        pages = store._database.connection.execute("PRAGMA page_count").fetchone()[0]
+        store._database.connection.execute(f"PRAGMA max_page_count = {pages}")  # SQLite's own way to have no room left
         with pytest.raises(FileError, match="the disk is full; free some space and run again"):
             store.add(Cell(key=Key("big", "Loss()", 0), value=1.0, notes=("x" * 100_000,)))
     with opened(path) as store:
@@ -368,7 +368,7 @@ def altered(path: Path, change: str) -> None:
 def test_a_cell_and_its_measurement_are_written_together(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     with opened(path) as store:
-        store._connection.execute("DROP TABLE measurements")
+        store._database.connection.execute("DROP TABLE measurements")
         with pytest.raises(FileError):
             store.add(replace(CELL, content=b"whole"))
         assert store.finished() == {}

@@ -20,7 +20,8 @@ from numbered_parts import Number
 from sfumato import Engine, EngineError, FileError, ParameterError
 from sfumato.engine import LocalProcesses, Summaries, current
 from sfumato.engine.engine import _unpickled, in_bytes
-from sfumato.engine.summaries import _computing, _Reading, code
+from sfumato.engine.summaries import _computing, _Reading
+from sfumato.identity import package_code
 from sfumato.pair.statistics import Sums
 
 PARTS = [(Number(value),) for value in range(30)]
@@ -120,7 +121,7 @@ def test_a_forged_summary_calls_nothing(module: str, name: str, tmp_path: Path) 
     store = Summaries(tmp_path / "a.sqlite")
     store.keep("key", 1)
     content = zlib.compress(forged)
-    store._connection.execute("UPDATE summaries SET content = ?", (sha256(content).digest() + content,))
+    store._database.connection.execute("UPDATE summaries SET content = ?", (sha256(content).digest() + content,))
     assert store.find("key") is None and not (tmp_path / "ran").exists()
     store.close()
 
@@ -139,7 +140,7 @@ def test_an_edited_plug_in_is_not_answered_from_the_store(tmp_path: Path, monkey
         )
         invalidate_caches()
         made = import_module("counting_plug_in")
-        for cached in (code, _computing, _unpickled):  # as in a process that begins
+        for cached in (package_code, _computing, _unpickled):  # as in a process that begins
             cached.cache_clear()
         with Engine("here", store=store) as engine:
             found.append((sum(one["found"] for one in engine.each(made.Times(1), PARTS)), engine.computed))
@@ -239,8 +240,8 @@ def test_a_full_disk_leaves_the_store_as_it_was(tmp_path: Path) -> None:
         assert engine.summaries is not None
         kept = engine.each(squared, PARTS)
         assert [next(kept)["square"] for _ in range(3)] == [0, 1, 4]
-        (pages,) = engine.summaries._connection.execute("PRAGMA page_count").fetchone()
-        engine.summaries._connection.execute(f"PRAGMA max_page_count = {pages}")  # no room for more
+        (pages,) = engine.summaries._database.connection.execute("PRAGMA page_count").fetchone()
+        engine.summaries._database.connection.execute(f"PRAGMA max_page_count = {pages}")  # no room for more
         with pytest.raises(FileError, match=r"cannot be kept in .*a\.sqlite: database or disk is full"):
             list(engine.each(lambda part: Sums({"x": "y" * 100_000, "n": part.value}), PARTS))
     with Engine("here", store=path) as again:

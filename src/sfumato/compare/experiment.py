@@ -13,15 +13,15 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.arguments import YES_OR_NO, entries, require
-from sfumato.compare.identity import identify, identity
 from sfumato.compare.progress import Watcher, watch
 from sfumato.compare.results import Results
 from sfumato.compare.rows import Row, row
 from sfumato.compare.seeds import LARGEST_SEED, drawn_seed
-from sfumato.compare.store import MAX_BYTES_IN_MEMORY, Archive, Cell, Key, Scope, Store, settled_seed
+from sfumato.compare.store import MAX_BYTES_IN_MEMORY, Archive, Cell, Key, Scope, Store, identify, settled_seed
 from sfumato.compare.work import Task, outcomes, versions
 from sfumato.core import Measure, Method
 from sfumato.errors import DataError, ParameterError, SfumatoError
+from sfumato.identity import identity
 from sfumato.measurement import Measurement
 from sfumato.pair.sampled import sampled
 from sfumato.table.formats import a_path

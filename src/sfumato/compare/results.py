@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from sfumato.about import MeasureAbout
 from sfumato.compare.figures import written
-from sfumato.compare.identity import code_of, identify, identity
 from sfumato.compare.rows import Row, standard_error
 from sfumato.compare.seeds import generator
-from sfumato.compare.store import Archive, Key
+from sfumato.compare.store import Archive, Key, identify
 from sfumato.compare.work import protected_parts
 from sfumato.core import Measure, Method, Seed
 from sfumato.display import html_table
 from sfumato.errors import NotApplicable, ParameterError
+from sfumato.identity import code_of, identity
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.pair.sample import SIZE

@@ -1,15 +1,13 @@
 """What has been computed, safe on disk: one file, each finished cell committed at once.
 
-SQLite, because it is in every Python, keeps all in a single file, and its transactions survive a killed process and
-a power cut. A cell is one measure of one protected table; its key holds all that its figures depend on. Beside the
-cells, which are read whenever an experiment runs, stand the whole measurements, which are read when asked for, and
-what was examined of single candidates.
+A cell is one measure of one protected table; its key holds all that its figures depend on. Beside the cells, which are
+read whenever an experiment runs, stand the whole measurements, which are read when asked for, and what was examined of
+single candidates.
 """
 
 import json
 import math
 import os
-import sqlite3
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,10 +21,15 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from sfumato.about import MeasureAbout
-from sfumato.errors import FileError, ParameterError
+from sfumato.core import Method
+from sfumato.database import Database
+from sfumato.errors import FileError, ParameterError, SfumatoError
+from sfumato.identity import identity
 from sfumato.measurement import Measurement, Table
 from sfumato.outcome import Reason, Status
 from sfumato.table.formats import a_path
+from sfumato.table.microdata import Microdata
+from sfumato.table.parts import TableInParts
 
 FORMAT = 2
 APPLICATION = 0x53464D54  # "SFMT", so that another program's database is not mistaken for a store
@@ -56,6 +59,16 @@ CREATE TABLE examinations (
 )
 _COLUMNS = "candidate, measure, replicate, status, who, text, value, told, seconds, protect_seconds"
 _ANEW = "give another path, or remove it to compute everything anew"
+_REMEDIES = {  # by what SQLite's message holds
+    "not a database": "this file is not a store of Sfumato; give another path",
+    "malformed": f"the file is damaged; {_ANEW}",
+    "no such": f"tables or columns of a store are not in it; {_ANEW}",
+    "readonly": "the file cannot be written; change its permissions or give another path",
+    "unable to open": "the file cannot be opened for writing; check the folder's permissions",
+    "locked": "another run kept it for more than {patience:g} seconds; wait for it, or give another path",
+    "full": "the disk is full; free some space and run again, what is finished is kept",
+    "disk I/O": "the disk could not be read or written; check it and run again, what is finished is kept",
+}
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, zlib.error)
 MARK = b"sfumato measurement 1\n"
 LEVEL = 1  # of zlib: higher levels take several times as long and save little
@@ -112,20 +125,61 @@ class Store:
     def __init__(self, scope: Scope, *, known: bool = False, reading: bool = False) -> None:
         if scope.path is None:
             raise FileError("a store needs the path of a file")
-        self.path = scope.path
+        path = self.path = scope.path
         self._scope = (scope.data, str(scope.seed))
-        with self._explained():
-            self._connection = _again(scope.path, check=not known) if known or reading else _connect(scope.path)
+        there = known or reading
+        if there and not path.is_file():  # SQLite would make an empty one
+            raise FileError(f"store {path}: it is no longer there; run the experiment again")
+        if not path.parent.is_dir():
+            raise FileError(f"store {path}: there is no folder {path.parent}; create it or give another path")
+        if path.is_dir():
+            raise FileError(f"store {path}: this is a folder; give the path of a file in it")
+        self._database = Database(path, self._refusal, patience=PATIENCE, make=not there)
+        try:
+            if not there:
+                self._prepare()
+            elif not known:
+                self._check_format()
+        except BaseException:
+            self.close()
+            raise
+
+    def _prepare(self) -> None:
+        """Make the tables of an empty file; refuse anything else before a figure is computed."""
+        database = self._database
+        with database.at_once():  # so that two runs do not both make the tables
+            database.claim(APPLICATION, _TABLES, FORMAT)
+            self._check_format()
+            # of the cells alone, which are about to be read; whole measurements tell damage themselves
+            (damage,) = database.row("PRAGMA quick_check(cells)")
+            if damage != "ok":
+                raise self._refusal(ValueError(f"malformed: {damage}"))
+            # writes what stands there: an unwritable file is refused now
+            database.row(f"PRAGMA user_version = {FORMAT}")
+
+    def _check_format(self) -> None:
+        """Refuse a database that is no store, or one of another version."""
+        if not self._database.is_of(APPLICATION):
+            raise FileError(f"store {self.path}: this is a database of another program; give another path")
+        (found,) = self._database.row("PRAGMA user_version")
+        if found != FORMAT:
+            age = "an older" if found < FORMAT else "a newer"
+            raise FileError(
+                f"store {self.path}: {age} version of Sfumato wrote it, in format {found}, and this one reads format "
+                f"{FORMAT} only; {_ANEW}"
+            )
+
+    def _refusal(self, error: Exception) -> FileError:
+        message = str(error)
+        advice = next((f"{advice.format(patience=PATIENCE)} ({message})" for sign, advice in _REMEDIES.items() if sign in message), message)
+        return FileError(f"store {self.path}: {advice}")
 
     def finished(self) -> dict[Key, Cell]:
         """Return every finished cell of this data and seed, without the whole measurements.
 
         A cell that cannot be read counts as not finished, so that it is computed anew, and the others are kept.
         """
-        with self._explained():
-            found = self._connection.execute(
-                f"SELECT {_COLUMNS} FROM cells WHERE data = ? AND seed = ?", self._scope
-            ).fetchall()
+        found = self._database.rows(f"SELECT {_COLUMNS} FROM cells WHERE data = ? AND seed = ?", *self._scope)
         cells: dict[Key, Cell] = {}
         for record in found:
             try:
@@ -146,19 +200,20 @@ class Store:
         """Write a finished cell, and the whole measurement if it comes with it; when this returns both are on disk."""
         if not cell.finished:
             return
-        with self._explained(), self._at_once():
+        with self._database.at_once():
             self._write("cells", _COLUMNS, *_record(cell))
             if cell.content is not None:
                 self._write("measurements", "candidate, measure, replicate, content", *cell.key, cell.content)
 
     def forget(self, key: Key) -> None:
         """Take out a cell whose measurement is damaged, so that the next run computes it anew, and no other."""
-        with self._explained(), self._at_once():
+        with self._database.at_once():
             for table in ("cells", "measurements"):
-                self._connection.execute(
+                self._database.row(
                     f"DELETE FROM {table} WHERE data = ? AND seed = ? AND candidate = ? AND measure = ? "
                     "AND replicate = ?",
-                    (*self._scope, *key),
+                    *self._scope,
+                    *key,
                 )
 
     def content(self, key: Key) -> bytes | None:
@@ -173,21 +228,21 @@ class Store:
 
     def keep_examination(self, key: str, payload: bytes) -> None:
         """Keep what was found out about a candidate under a key; when this returns it is on disk."""
-        with self._explained(), self._at_once():
+        with self._database.at_once():
             self._write("examinations", "name, content", key, zlib.compress(payload))
 
     def secret_seed(self) -> int:
         """Return the seed that was kept for this data; keep the present one if there is none."""
-        with self._explained(), self._at_once():
-            self._connection.execute("CREATE TABLE IF NOT EXISTS seeds (data TEXT PRIMARY KEY, seed TEXT NOT NULL)")
-            self._connection.execute("INSERT OR IGNORE INTO seeds (data, seed) VALUES (?, ?)", self._scope)
-            (found,) = self._connection.execute("SELECT seed FROM seeds WHERE data = ?", self._scope[:1]).fetchone()
+        with self._database.at_once():
+            self._database.row("CREATE TABLE IF NOT EXISTS seeds (data TEXT PRIMARY KEY, seed TEXT NOT NULL)")
+            self._database.row("INSERT OR IGNORE INTO seeds (data, seed) VALUES (?, ?)", *self._scope)
+            (found,) = self._database.row("SELECT seed FROM seeds WHERE data = ?", self._scope[0])
         with self._readable():
             return int(found)
 
     def close(self) -> None:
         """Close the file."""
-        self._connection.close()
+        self._database.close()
 
     def __enter__(self) -> "Store":
         return self
@@ -197,38 +252,15 @@ class Store:
 
     def _write(self, table: str, columns: str, *values: object) -> None:
         holes = ",".join("?" * (len(values) + len(self._scope)))
-        self._connection.execute(
-            f"INSERT OR REPLACE INTO {table} (data, seed, {columns}) VALUES ({holes})", (*self._scope, *values)
-        )
+        statement = f"INSERT OR REPLACE INTO {table} (data, seed, {columns}) VALUES ({holes})"
+        self._database.row(statement, *self._scope, *values)
 
     def _read(self, table: str, where: str, *values: object) -> bytes | None:
-        with self._explained():
-            found = self._connection.execute(
-                f"SELECT content FROM {table} WHERE data = ? AND seed = ? AND {where}", (*self._scope, *values)
-            ).fetchone()
+        statement = f"SELECT content FROM {table} WHERE data = ? AND seed = ? AND {where}"
+        found = self._database.row(statement, *self._scope, *values)
         if found is not None and not isinstance(found[0], bytes):
             raise damaged(self.path, TypeError(f"text among the {table}"))
         return None if found is None else bytes(found[0])
-
-    @contextmanager
-    def _at_once(self) -> Iterator[None]:
-        """Write all of it or nothing."""
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._connection.execute("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:  # some errors of SQLite have undone it already
-                self._connection.execute("ROLLBACK")
-            raise
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Turn what SQLite says into what was wrong and what to do."""
-        try:
-            yield
-        except (sqlite3.Error, UnicodeDecodeError) as error:  # of a damaged schema SQLite's own message is no text
-            raise FileError(f"store {self.path}: {_remedy(str(error))}") from error
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
@@ -237,6 +269,13 @@ class Store:
             yield
         except UNREADABLE as error:
             raise damaged(self.path, error) from error
+
+
+def identify(source: Method | Microdata | TableInParts | SfumatoError, *, rounded: bool = False) -> str:
+    """Name a candidate in the store: a method by its parameters and code, a table made elsewhere by its content."""
+    if isinstance(source, Method):
+        return f"{identity(source)} rounded" if rounded else identity(source)
+    return f"table {source.fingerprint}" if isinstance(source, Microdata | TableInParts) else f"no table: {source}"
 
 
 def settled_seed(path: str | os.PathLike[str] | None, data: str, secret: int) -> int:
@@ -250,90 +289,6 @@ def settled_seed(path: str | os.PathLike[str] | None, data: str, secret: int) ->
 def damaged(path: Path | None, error: Exception, cure: str = _ANEW) -> Unreadable:
     """Return the error that says that a store holds something that cannot be read."""
     return Unreadable(f"store {path}: what it holds is damaged ({type(error).__name__}: {error}); {cure}")
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    """Open a store, or make one; refuse anything else before a figure is computed."""
-    if not path.parent.is_dir():
-        raise FileError(f"store {path}: there is no folder {path.parent}; create it or give another path")
-    if path.is_dir():
-        raise FileError(f"store {path}: this is a folder; give the path of a file in it")
-    with suppress(OSError):  # figures by record and the seed are for the owner alone; what is wrong, SQLite says
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
-    connection = _opened(path)
-    try:
-        _prepare(connection, path)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _again(path: Path, *, check: bool = False) -> sqlite3.Connection:
-    """Open a store that was there before."""
-    if not path.is_file():  # SQLite would make an empty one
-        raise FileError(f"store {path}: it is no longer there; run the experiment again")
-    connection = _opened(path)
-    try:
-        if check:
-            _check_format(connection, path)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    # isolation_level=None: each statement is its own transaction unless one is begun, on disk when it returns
-    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
-    connection.execute("PRAGMA synchronous = FULL")
-    return connection
-
-
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    connection.execute("BEGIN IMMEDIATE")  # so that two runs do not both make the tables
-    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
-        for table in _TABLES:
-            connection.execute(table)
-        connection.execute(f"PRAGMA application_id = {APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {FORMAT}")
-    _check_format(connection, path)
-    # of the cells alone, which are about to be read; whole measurements tell damage themselves
-    damage = connection.execute("PRAGMA quick_check(cells)").fetchone()[0]
-    if damage != "ok":
-        raise sqlite3.DatabaseError(f"malformed: {damage}")
-    connection.execute(f"PRAGMA user_version = {FORMAT}")  # writes what stands there: an unwritable file is refused now
-    connection.execute("COMMIT")
-
-
-def _check_format(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a database that is no store, or one of another version."""
-    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-        raise FileError(f"store {path}: this is a database of another program; give another path")
-    found = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found != FORMAT:
-        age = "an older" if found < FORMAT else "a newer"
-        raise FileError(
-            f"store {path}: {age} version of Sfumato wrote it, in format {found}, and this one reads format {FORMAT} "
-            f"only; {_ANEW}"
-        )
-
-
-def _remedy(message: str) -> str:
-    """Say what to do about SQLite's message."""
-    for sign, advice in (
-        ("not a database", "this file is not a store of Sfumato; give another path"),
-        ("malformed", f"the file is damaged; {_ANEW}"),
-        ("no such", f"tables or columns of a store are not in it; {_ANEW}"),
-        ("readonly", "the file cannot be written; change its permissions or give another path"),
-        ("unable to open", "the file cannot be opened for writing; check the folder's permissions"),
-        ("locked", f"another run kept it for more than {PATIENCE:g} seconds; wait for it, or give another path"),
-        ("full", "the disk is full; free some space and run again, what is finished is kept"),
-        ("disk I/O", "the disk could not be read or written; check it and run again, what is finished is kept"),
-    ):
-        if sign in message:
-            return f"{advice} ({message})"
-    return message
 
 
 def _record(cell: Cell) -> tuple[object, ...]:

@@ -9,22 +9,23 @@ import io
 import os
 import pickle
 import pickletools
-import sqlite3
 import sys
 import zlib
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from sfumato.database import Database
 from sfumato.errors import FileError
+from sfumato.identity import package_code
 
 APPLICATION = 0x53464D50  # "SFMP", so that another program's database is not mistaken for one of summaries
 PATIENCE = 60.0  # seconds to wait while another run writes
+TABLE = "CREATE TABLE summaries (key TEXT PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID"
 DIGEST = 32  # bytes before each summary, the SHA-256 of the rest: a damaged one is never counted
-BROKEN = (sqlite3.Error, UnicodeDecodeError)  # of a damaged file even SQLite's own message may be no text
 FAST = 1  # of zlib's levels: a tenth of the size for a second per hundred megabytes
 NUMPY = {"_reconstruct", "ndarray", "dtype", "scalar", "_frombuffer"}
 LIBRARIES = ("numpy", "scipy", "pyarrow", "numba")  # of which another version may round otherwise
@@ -38,31 +39,17 @@ class Summaries:
         self.path = Path(path)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-            self._connection = sqlite3.connect(
-                self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
-            )
-            (found,) = self._connection.execute("PRAGMA application_id").fetchone()
-            (tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            if tables and found != APPLICATION:
-                raise FileError(f"{path} is a database of another program; give another path")
-            self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-            self._connection.execute(
-                "CREATE TABLE IF NOT EXISTS summaries (key TEXT PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID"
-            )
-        except FileError:
-            raise
-        except (OSError, *BROKEN) as error:
+        except OSError as error:
             raise self._unusable(error) from error
+        self._database = Database(self.path, self._unusable, patience=PATIENCE, synchronous="NORMAL", threads=True)
+        with self._database.at_once():
+            if not self._database.claim(APPLICATION, (TABLE,), 0):
+                raise FileError(f"{path} is a database of another program; give another path")
+        self._database.row("PRAGMA journal_mode = WAL")
 
     def find(self, key: str, packages: Iterable[str] = ()) -> Any:
         """Return the summary kept under a key; None if there is none."""
-        try:
-            found = self._connection.execute("SELECT content FROM summaries WHERE key = ?", (key,)).fetchone()
-        except BROKEN as error:
-            raise self._unusable(error) from error
+        found = self._database.row("SELECT content FROM summaries WHERE key = ?", key)
         if found is None:
             return None
         try:
@@ -77,24 +64,16 @@ class Summaries:
         """Keep a summary; when this returns its pickle, it is on disk."""
         plain = pickle.dumps(summary, protocol=5)
         content = zlib.compress(plain, FAST)  # counts are small numbers in large arrays
-        try:
-            self._connection.execute(
-                "INSERT OR REPLACE INTO summaries VALUES (?, ?)", (key, sha256(content).digest() + content)
-            )
-        except BROKEN as error:
-            raise self._unusable(error) from error
+        self._database.row("INSERT OR REPLACE INTO summaries VALUES (?, ?)", key, sha256(content).digest() + content)
         return plain
 
     def __len__(self) -> int:
-        try:
-            (count,) = self._connection.execute("SELECT count(*) FROM summaries").fetchone()
-        except BROKEN as error:
-            raise self._unusable(error) from error
+        (count,) = self._database.row("SELECT count(*) FROM summaries")
         return int(count)
 
     def close(self) -> None:
         """Close the file."""
-        self._connection.close()
+        self._database.close()
 
     def _unusable(self, error: Exception) -> FileError:
         return FileError(
@@ -141,7 +120,7 @@ def _computing(task: bytes) -> str:
     for name in LIBRARIES:
         digest.update(f"{name} {version(name)}".encode())
     for package in ("sfumato", *sorted(packages_of(task))):
-        digest.update(code(package).encode())
+        digest.update(package_code(package).encode())
     return digest.hexdigest()
 
 
@@ -167,19 +146,3 @@ def packages_of(task: bytes) -> frozenset[str]:
         if isinstance(pushed, str):
             texts = [texts[-1], pushed]
     return frozenset(found - {"sfumato", "cloudpickle", "__main__", *LIBRARIES, *sys.stdlib_module_names})
-
-
-@cache
-def code(package: str) -> str:
-    """Return a digest of all code of a package; of one that is no package, nor a file, of its name."""
-    module = sys.modules.get(package)
-    places = [Path(place) for place in getattr(module, "__path__", ())]
-    file = getattr(module, "__file__", None)
-    files = [(place, name) for place in places for name in sorted(place.rglob("*.py"))]
-    if not places and file is not None:
-        files = [(Path(file).parent, Path(file))]
-    digest = sha256(package.encode())
-    for place, name in files:
-        digest.update(str(name.relative_to(place)).encode())
-        digest.update(name.read_bytes())
-    return digest.hexdigest()

@@ -85,8 +85,8 @@ def release_key(results: "Results", table: "ProtectedTable", summary: "Summary")
     """Name all that the chosen table and its note depend on."""
     import hashlib
 
-    from sfumato.compare.identity import identify
     from sfumato.compare.plain import to_json
+    from sfumato.compare.store import identify
 
     row = results.row(table.candidate)
     made = identify(row.method or results.tables[row.candidate], rounded=results.rounded)

@@ -35,11 +35,11 @@ from sfumato.compare.examine.records import (
     worst_scenario,
 )
 from sfumato.compare.examine.variables import distributions, regressions, utility_found
-from sfumato.compare.identity import identity
 from sfumato.compare.progress import shared_out
 from sfumato.compare.results import Results, Which
 from sfumato.core import Measure, Method
 from sfumato.errors import OF_THE_RUN, NotApplicable, ParameterError, unexpected
+from sfumato.identity import identity
 from sfumato.measurement import Measurement
 from sfumato.methods import OptimalRecoding
 from sfumato.pair.sampled import sampled
