@@ -171,8 +171,9 @@ class Store:
 
     def _refusal(self, error: Exception) -> FileError:
         message = str(error)
-        advice = next((f"{advice.format(patience=PATIENCE)} ({message})" for sign, advice in _REMEDIES.items() if sign in message), message)
-        return FileError(f"store {self.path}: {advice}")
+        cures = (cure for sign, cure in _REMEDIES.items() if sign in message)
+        cure = next(cures, "").format(patience=PATIENCE)
+        return FileError(f"store {self.path}: {f'{cure} ({message})' if cure else message}")
 
     def finished(self) -> dict[Key, Cell]:
         """Return every finished cell of this data and seed, without the whole measurements.
