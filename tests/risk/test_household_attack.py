@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from single_attacks import alike
 
 import sfumato
 from sfumato import (
@@ -24,7 +25,7 @@ from sfumato import (
     Variable,
 )
 from sfumato.risk import household_attack
-from sfumato.risk.attacks import agree, alike
+from sfumato.risk.attacks import agree
 from sfumato.risk.household_attack import (
     _paired_by_subsets,
     _paired_one_by_one,

@@ -11,12 +11,12 @@ from sfumato import Microdata, NotApplicable, Reidentification, Scenario, Schema
 from sfumato.pair import Pair
 from sfumato.pair.consequences import Consequences
 from sfumato.pair.sample import Sample
-from sfumato.risk import household_attack, judged_in_parts
+from sfumato.risk import household_attack, judged
 from sfumato.risk.compared_variables import codes_among
 from sfumato.risk.household_attack import alike_households
-from sfumato.risk.judged import IntruderKnowledge, _comparable, _mean_of, _with_sizes
-from sfumato.risk.judged_in_parts import _cells, _different, _members
-from sfumato.risk.told_by_others import _functions, _gaps, _listed, _parts, _refining, _sums, with_functions
+from sfumato.risk.intruder import IntruderKnowledge, comparable_keys
+from sfumato.risk.judged import _cells, _different, _mean_of, _members, _with_sizes
+from sfumato.risk.told_by_others import _functions, _gaps, _listed, _parts, _refining, _sums, told_by_others
 from sfumato.table.recoding import Recoding
 from tables import numbers
 from test_contract_parts import cut
@@ -82,16 +82,18 @@ def test_published_functions_of_the_keys_count_if_they_tell_more() -> None:
 def test_in_parts_too_functions_count_if_they_are_published(monkeypatch: pytest.MonkeyPatch) -> None:
     found = consequences(functions={"street": ("town",), "gone": ("town",), "size": ("town",)})
     monkeypatch.setattr(Consequences, "of", lambda *_: found)
-    wider = with_functions(known_of(TOWNS, TOWNS, "town", about=("town",)))
-    assert wider is not None
+    ((wider, chances),) = (
+        (one.known, one.chances)
+        for one in told_by_others(known_of(TOWNS, TOWNS, "town", about=("town",)), at_hand=False)
+    )
+    assert chances == {}
     assert wider.keys == wider.scenario.keys == ("town", "street", "size")
     assert wider.scenario.about == ("town", "street", "size")  # he knows about the town only, so no more of the others
-    exact = with_functions(known_of(TOWNS, TOWNS, "town"))
-    assert exact is not None
+    exact = told_by_others(known_of(TOWNS, TOWNS, "town"), at_hand=False)[0].known
     assert exact.scenario.about == ()
     assert exact.notes == ("neighbour: who knows the keys knows as well street (from town), size (from town)",)
     blank = TOWNS.replace({"street": np.full(6, -1, dtype=np.int32)}).without(["size"])
-    assert with_functions(known_of(TOWNS, blank, "town")) is None
+    assert told_by_others(known_of(TOWNS, blank, "town"), at_hand=False) == []
 
 
 def test_gaps_that_follow_from_the_keys_are_known() -> None:
@@ -121,11 +123,10 @@ def test_notes_name_six_columns() -> None:
 
 
 def test_sizes_of_households_are_known_if_they_are_published_as_they_were() -> None:
-    known = known_of(TOWNS, TOWNS, "town")
     keys = np.zeros((6, 1), dtype=np.int32), np.zeros((6, 1), dtype=np.int32)
 
     def columns(after: Microdata, *sizes: str) -> list[list[int]]:
-        before, shown = _with_sizes(Pair.of(TOWNS, after), known, keys, sizes)
+        before, shown = _with_sizes(known_of(TOWNS, after, "town"), keys, sizes)
         assert before.shape == shown.shape
         assert before.dtype == shown.dtype == np.int32
         return [column.tolist() for column in before.T]
@@ -146,14 +147,14 @@ def test_the_chance_of_a_household_is_the_mean_of_its_members() -> None:
 def test_keys_that_tell_nothing_are_left_out_and_named() -> None:
     none = TOWNS.replace({"size": np.full(6, NAN)}).without(["other"])
     scenario = Scenario("neighbour", ("town", "size", "other"))
-    kept, notes = _comparable(Pair.of(TOWNS, none), scenario)
+    kept, notes = comparable_keys(Pair.of(TOWNS, none), scenario)
     assert kept == ("town",)
     assert notes == (
         "left out, not in the protected table: other",
         "left out, size: it has no value in one of the tables",
     )
-    assert _comparable(Pair.of(none, TOWNS), Scenario("x", ("size",)))[0] == ()
-    nothing, said = _comparable(Pair.of(TOWNS, none), Scenario("x", ("other",)))
+    assert comparable_keys(Pair.of(none, TOWNS), Scenario("x", ("size",)))[0] == ()
+    nothing, said = comparable_keys(Pair.of(TOWNS, none), Scenario("x", ("other",)))
     assert nothing == ()
     assert said[-1] == "x: the protected table has none of the keys, so the intruder can only guess"
 
@@ -195,14 +196,14 @@ def test_numbers_among_the_keys_are_counted_by_their_values(monkeypatch: pytest.
     assert codes_among(np.array([0.1, 0.6]), np.array([0.6, NAN, 0.1])).tolist() == [1, -1, 0]
     assert codes_among(None, np.array([2, -1])).tolist() == [2, -1]
     assert _different(np.array([0.6, NAN]), np.array([0.1])).tolist() == [0.1, 0.6]
-    monkeypatch.setattr(judged_in_parts, "MAX_VALUES", 2)
+    monkeypatch.setattr(judged, "MAX_VALUES", 2)
     assert _cells(known, None) is not None
-    monkeypatch.setattr(judged_in_parts, "MAX_VALUES", 1)
+    monkeypatch.setattr(judged, "MAX_VALUES", 1)
     assert _cells(known, None) is None
-    monkeypatch.setattr(judged_in_parts, "MAX_VALUES", 9)
-    monkeypatch.setattr(judged_in_parts, "MAX_CELLS", 3)
+    monkeypatch.setattr(judged, "MAX_VALUES", 9)
+    monkeypatch.setattr(judged, "MAX_CELLS", 3)
     assert _cells(known, None) is not None
-    monkeypatch.setattr(judged_in_parts, "MAX_CELLS", 2)
+    monkeypatch.setattr(judged, "MAX_CELLS", 2)
     assert _cells(known, None) is None
 
 
@@ -210,7 +211,7 @@ def test_parts_are_counted_together_whatever_is_looked_at_at_a_time(monkeypatch:
     data = numbers(x=[0.1, 0.4, 0.1, 0.4, 0.7, 0.1], y=[1.0, 1.0, 1.0, 2.0, 2.0, 1.0])
     pair = Pair.of(cut(data, [2, 4]), cut(data, [2, 4]))
     measure = Reidentification(variables=("x", "y"))
-    monkeypatch.setattr(judged_in_parts, "CHUNK", 2)
+    monkeypatch.setattr(judged, "CHUNK", 2)
     found = measure.evaluate_pair(pair)
     assert found.value == pytest.approx(4 / 6)  # three alike, and three alone
     with pytest.raises(NotApplicable, match="too large for a standard deviation"):

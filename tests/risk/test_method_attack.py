@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from single_attacks import fewest_changed
 
 from sfumato import (
     MDAV,
@@ -23,7 +24,6 @@ from sfumato import (
     Schema,
     Variable,
 )
-from sfumato.risk.attacks import alike_in_sets, fewest_changed, fewest_changed_chance
 from sfumato.table.schema_file import write_schema
 from sfumato.table.treatment import BY_RANK, PERTURBED, Treatment
 from tables import numbers
@@ -231,6 +231,3 @@ def test_fewest_changed_keys_by_comparing_all_pairs(seed: int, many: int, gaps: 
     best = score.max(axis=1)
     expected = np.where(np.diag(score) >= 0, (np.diag(score) == best) / (score == best[:, None]).sum(axis=1), 0.0)
     np.testing.assert_allclose(fewest_changed(before, after, changed), expected)
-    halves = sum(alike_in_sets(before, part, changed) for part in (after[:11], after[11:]))
-    assert isinstance(halves, np.ndarray)
-    np.testing.assert_allclose(fewest_changed_chance(before, after, changed, halves), expected)

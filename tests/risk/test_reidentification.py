@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from single_attacks import alike, nearest
 
 from sfumato import (
     PRAM,
@@ -28,7 +29,6 @@ from sfumato import (
     Variable,
 )
 from sfumato.risk import told_by_others
-from sfumato.risk.attacks import alike, nearest
 from tables import persons
 
 KEYS = ("town", "age")

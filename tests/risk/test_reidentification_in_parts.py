@@ -122,11 +122,11 @@ def test_what_a_sample_adds_to_what_was_counted_for_all() -> None:
 
 
 def test_too_many_combinations_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sfumato.risk import judged_in_parts
+    from sfumato.risk import judged
 
     data = persons(300)
     measure = Reidentification(variables=("region", "age"), sample=20)
-    monkeypatch.setattr(judged_in_parts, "MAX_CELLS", 10)
+    monkeypatch.setattr(judged, "MAX_CELLS", 10)
     by_sample = measure.evaluate(data, data, rng=2)
     chance = Reidentification(variables=("region", "age")).evaluate(data, data).by_record
     assert chance is not None

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from single_attacks import fewest_changed
 
 from sfumato.risk import told_by_others as module
-from sfumato.risk.attacks import fewest_changed, nearest_group, own_group
+from sfumato.risk.attacks import nearest_group, own_group
 from sfumato.risk.told_by_others import SCALINGS, Term, _half, weighed
 
 Codes = NDArray[np.int32]

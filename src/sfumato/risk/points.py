@@ -184,16 +184,17 @@ class SoughtRecords:
         tie = mixed_kernel.slack(distance, here.shape[1])
         return cls(here, np.maximum(distance - tie, 0.0), distance + tie, mixed=True)
 
-    def among(self, there: Floats) -> tuple[Counts, Counts]:
+    def among(self, there: Floats, copies: Counts | None = None) -> tuple[Counts, Counts]:
         """Count, of the records of a part, those nearer than the own (2 for more) and those as near.
 
         Equal rows are one point of the tree with a number of copies, so that tables full of repeated records
-        (microaggregation, zeros) cost no more than others.
+        (microaggregation, zeros) cost no more than others. ``copies`` says how often each row counts, if not once.
         """
         if self.mixed:
-            return mixed_kernel.nearer_and_tied(mixed_kernel.Points.of(there), self.here, self.short, self.reach)
-        rows, _, copies = distinct(there)
-        return nearer_and_tied(rows, copies, self.here, self.short, self.reach)
+            points = mixed_kernel.Points.of(there, copies=copies)
+            return mixed_kernel.nearer_and_tied(points, self.here, self.short, self.reach)
+        rows, _, number = distinct(there, copies)
+        return nearer_and_tied(rows, number, self.here, self.short, self.reach)
 
 
 def own_is_nearest(here: Floats, there: Floats, *, share: bool) -> tuple[Floats, Floats]:

@@ -20,7 +20,6 @@ from sfumato.registry import catalogued
 from sfumato.risk.household_attack import Unit
 from sfumato.risk.individual import household_chances
 from sfumato.risk.judged import WITH_OTHERS, Families, JudgedScenario, judge
-from sfumato.risk.judged_in_parts import judge_in_parts
 from sfumato.risk.population import PopulationModel
 from sfumato.table.households import counted
 from sfumato.table.keys import key_names
@@ -217,13 +216,9 @@ class Reidentification(Measure):
         families, told = _families(pair, homes) if self.unit == "household" else (None, ())
         found, model = list[JudgedScenario](), self.population_model
         for scenario in intruders:
-            if sample is None:
-                tried = partial(judge, pair, scenario, families, model)
-                judged = pair.keep(("found under", scenario, self.unit, model), tried)
-            else:
-                tried = partial(judge_in_parts, pair, scenario, sample, homes, model)
-                judged = pair.keep(("found under", scenario, sample.digest, model), tried)
-            found.append(judged.at(self.above))
+            tried = partial(judge, pair, scenario, model, sample=sample, homes=homes, families=families)
+            drawn = self.unit if sample is None else sample.digest
+            found.append(pair.keep(("found under", scenario, drawn, model), tried).at(self.above))
         worst = max(found, key=lambda judged: (judged.value(self.above), judged.chances.mean))
         chances = worst.chances
         parts = {judged.scenario.name: judged.chances.mean for judged in found}

@@ -7,7 +7,6 @@ column that a key tells in part he learns how likely each value is.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +17,8 @@ from sfumato.pair import Pair
 from sfumato.pair.consequences import CodedColumn, Consequences, determines, levels
 from sfumato.pair.keys import perturbed_key
 from sfumato.risk.compared_variables import codes_of
+from sfumato.risk.intruder import IntruderKnowledge, missing, tells_something
 from sfumato.table.recoding import Recoding
-
-if TYPE_CHECKING:
-    from sfumato.risk.judged import IntruderKnowledge
-
 
 # Who is who among records that agree: each is weighed by how likely it is published so, for the person looked for.
 #
@@ -240,20 +236,23 @@ SHOWN = 6  # columns that a note names
 class InformedIntruder:
     """An intruder with what follows from his keys, and the chances under the attack that only he can make."""
 
-    known: "IntruderKnowledge"
+    known: IntruderKnowledge
     chances: dict[str, Floats]
 
 
-def told_by_others(known: "IntruderKnowledge") -> list[InformedIntruder]:
+def told_by_others(known: IntruderKnowledge, *, at_hand: bool = True) -> list[InformedIntruder]:
     """Return the intruder with what the rest of the file tells; without the sums' own keys, too; none if it is nothing.
 
-    A sum of parts may be nearer to the truth than the total that is published.
+    A sum of parts may be nearer to the truth than the total that is published. Sums, gaps and what is learnt of other
+    columns need the records of both tables ``at_hand``; else functions of the keys are all that is tried.
     """
     pair, scenario = known.pair, known.scenario
     found = Consequences.of(pair.original, scenario.keys)
-    functions = _functions(known, found)
-    gaps, sums, finer = _gaps(known, found), _sums(pair, found), _finer(known, found)
-    terms = [(name, source) for name, source in _parts(known, found, functions) if source not in finer]
+    functions = _functions(known, found, at_hand=at_hand)
+    gaps, sums, finer, terms = dict[str, Recoding](), dict[str, Recoding](), dict[str, tuple[str, Recoding]](), []
+    if at_hand:
+        gaps, sums, finer = _gaps(known, found), _sums(pair, found), _finer(known, found)
+        terms = [(name, source) for name, source in _parts(known, found, functions) if source not in finer]
     if not (functions or gaps or sums or finer or terms):
         return []
     read = {f"{name} by {column}": seen for name, (column, seen) in finer.items()}
@@ -269,7 +268,7 @@ def told_by_others(known: "IntruderKnowledge") -> list[InformedIntruder]:
         notes=notes,
         derived={**gaps, **sums, **read},
     )
-    chances, more = likeliest(seen, terms)
+    chances, more = likeliest(seen, terms) if at_hand else ({}, ())
     told = [InformedIntruder(replace(seen, notes=(*notes, *more)), chances)]
     totals = {name for name, _ in found.sums} & set(known.keys)
     if sums and totals:
@@ -279,24 +278,8 @@ def told_by_others(known: "IntruderKnowledge") -> list[InformedIntruder]:
     return told
 
 
-def with_functions(known: "IntruderKnowledge") -> "IntruderKnowledge | None":
-    """Return the intruder with the functions of his keys that a table in parts publishes; None if there are none.
-
-    Sums and what is learnt of other columns are not tried there: they need the records of both tables at hand.
-    """
-    pair, scenario = known.pair, known.scenario
-    found = Consequences.of(pair.original, scenario.keys)
-    offered = [name for name in found.functions if name in pair.protected.schema and _usable(pair.footing(name))]
-    if not offered:
-        return None
-    vague = [name for name in offered if set(found.functions[name]) & set(scenario.about)]
-    wider = replace(scenario, keys=(*scenario.keys, *offered), about=(*scenario.about, *vague))
-    notes = _said(scenario.name, found, offered, (), (), ())
-    return replace(known, scenario=wider, keys=(*known.keys, *offered), notes=notes)
-
-
 def likeliest(
-    known: "IntruderKnowledge", told: Sequence[tuple[str, str]] = (), *, learns_all: bool = False
+    known: IntruderKnowledge, told: Sequence[tuple[str, str]] = (), *, learns_all: bool = False
 ) -> tuple[dict[str, Floats], Notes]:
     """Weigh the records that agree in the true keys by what else they show: blanks, perturbed keys, other columns.
 
@@ -320,17 +303,21 @@ def likeliest(
     return {LIKELIEST: chances}, (few,) if used < len(terms) else ()
 
 
-def _functions(known: "IntruderKnowledge", found: Consequences) -> list[str]:
-    """Name the published functions of the keys that tell records apart which the published keys do not."""
+def _functions(known: IntruderKnowledge, found: Consequences, *, at_hand: bool = True) -> list[str]:
+    """Name the published functions of the keys that tell records apart which the published keys do not.
+
+    Whether they do is looked at where the records are ``at_hand``.
+    """
     pair = known.pair
-    offered = [name for name in found.functions if name in pair.protected.schema and _usable(pair.footing(name))]
-    if known.perturbed or not offered:
+    published = (name for name in found.functions if name in pair.protected.schema)
+    offered = [name for name in published if tells_something(pair.footing(name))]
+    if known.perturbed or not offered or not at_hand:
         return offered
     refining = _refining(known, {name: pair.footing(name) for name in offered})
     return [name for name in offered if name in refining or perturbed_key(pair, name)]
 
 
-def _refining(known: "IntruderKnowledge", offered: Mapping[str, Recoding]) -> set[str]:
+def _refining(known: IntruderKnowledge, offered: Mapping[str, Recoding]) -> set[str]:
     """Name the columns that tell records apart which show the same keys."""
     records, kept = len(known.pair.original), set()
     _, row = codes_of(known.seen, known.keys, records)
@@ -342,16 +329,7 @@ def _refining(known: "IntruderKnowledge", offered: Mapping[str, Recoding]) -> se
     return kept
 
 
-def _usable(seen: Recoding) -> bool:
-    return seen.comparable and all((~_missing(column)).any() for column in (seen.original, seen.protected))
-
-
-def _missing(column: NDArray[np.generic]) -> NDArray[np.bool_]:
-    gaps: NDArray[np.bool_] = np.isnan(column) if column.dtype.kind == "f" else column < 0  # type: ignore[operator]
-    return gaps
-
-
-def _gaps(known: "IntruderKnowledge", found: Consequences) -> dict[str, Recoding]:
+def _gaps(known: IntruderKnowledge, found: Consequences) -> dict[str, Recoding]:
     """Return which values are missing, of columns where the keys tell that and the published keys do not."""
     before, after = known.pair.tables()
     offered = {}
@@ -378,16 +356,16 @@ def _sums(pair: Pair, found: Consequences) -> dict[str, Recoding]:
     return sums
 
 
-def _shut(known: "IntruderKnowledge") -> set[str]:
+def _shut(known: IntruderKnowledge) -> set[str]:
     """Name the keys that the file shows in full."""
     return {
         name
         for name in known.keys
-        if name in known.true and not known.seen[name].recoded and not _missing(known.seen[name].protected).any()
+        if name in known.true and not known.seen[name].recoded and not missing(known.seen[name].protected).any()
     } - known.perturbed
 
 
-def _finer(known: "IntruderKnowledge", found: Consequences) -> dict[str, tuple[str, Recoding]]:
+def _finer(known: IntruderKnowledge, found: Consequences) -> dict[str, tuple[str, Recoding]]:
     """Read keys that the file does not show in full from a published column of which they are functions.
 
     The column must tell the key as it is published, too: it may have been coarsened, or changed.
@@ -415,7 +393,7 @@ def _read(shown: CodedColumn, key: CodedColumn) -> Integers:
     return usual[shown.codes]
 
 
-def _parts(known: "IntruderKnowledge", found: Consequences, functions: Sequence[str]) -> list[tuple[str, str]]:
+def _parts(known: IntruderKnowledge, found: Consequences, functions: Sequence[str]) -> list[tuple[str, str]]:
     """Pair each published column with the key that tells most of it, of those that the file does not show in full."""
     pair = known.pair
     shut = _shut(known)
@@ -426,7 +404,7 @@ def _parts(known: "IntruderKnowledge", found: Consequences, functions: Sequence[
     return list(told.items())[:MAX_TERMS]
 
 
-def _terms(known: "IntruderKnowledge", told: Iterable[tuple[str, str]]) -> list[Term]:
+def _terms(known: IntruderKnowledge, told: Iterable[tuple[str, str]]) -> list[Term]:
     """Return what is learnt of: published columns, and beside each what it is told by."""
     pair = known.pair
     before, after = pair.tables()

@@ -51,12 +51,16 @@ def build(table: Floats) -> Boxes:
     return Boxes(points, order, starts, np.concatenate(lows), np.concatenate(highs))
 
 
-def distinct(table: Floats) -> tuple[Floats, Integers, Integers]:
-    """Return the distinct rows, the place of each row among them, and how many copies there are of each."""
+def distinct(table: Floats, copies: NDArray[np.int64] | None = None) -> tuple[Floats, Integers, Integers]:
+    """Return the distinct rows, the place of each row among them, and how many there are of each.
+
+    ``copies`` says how often each row counts, if not once.
+    """
     order = np.lexsort(table.T[::-1])
     ordered = table[order]
     fresh = np.ones(len(table), dtype=bool)
     fresh[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
     place = np.empty(len(table), dtype=np.intp)
     place[order] = np.cumsum(fresh) - 1
-    return ordered[fresh], place, np.bincount(place)
+    number = np.bincount(place) if copies is None else np.bincount(place, copies).astype(np.int64)
+    return ordered[fresh], place, number

@@ -38,9 +38,12 @@ class Points:
     unit: Integers
 
     @classmethod
-    def of(cls, table: Floats, units: Integers | None = None) -> "Points":
-        """Put equal rows together, so that coarse tables cost no more than others; each row is a unit unless told."""
-        rows, place, copies = distinct(table)
+    def of(cls, table: Floats, units: Integers | None = None, copies: Integers | None = None) -> "Points":
+        """Put equal rows together, so that coarse tables cost no more than others; each row is a unit unless told.
+
+        ``copies`` says how many records each row stands for, if not for one.
+        """
+        rows, place, copies = distinct(table, copies)
         units = np.arange(len(table)) if units is None else units
         least, greatest = np.full(len(rows), np.iinfo(np.int64).max), np.full(len(rows), -1)
         np.minimum.at(least, place, units)
@@ -80,7 +83,7 @@ class Nearest:
 
 def nearer_and_tied(points: Points, here: Floats, short: Floats, reach: Floats) -> tuple[Integers, Integers]:
     """Count, for each row of ``here``, the rows nearer than ``short`` (2 for more), and those up to ``reach``."""
-    if not worth_compiling(len(points.place)):
+    if not worth_compiling(int(points.copies.sum())):
         return plain_nearer_and_tied(points, here, short, reach)
     from sfumato.kernels.mixed_distance import compiled
 
@@ -97,7 +100,7 @@ def least_distances(points: Points, here: Floats, but: Integers) -> Floats:
 
     Where there is no other unit it is infinite.
     """
-    if not worth_compiling(len(points.place)):
+    if not worth_compiling(int(points.copies.sum())):
         return plain_least_distances(points, here, but)
     from sfumato.kernels.mixed_distance import compiled
 
@@ -119,7 +122,7 @@ def nearest_others(points: Points) -> Nearest:
 
 def _nearest(points: Points, here: Floats, but: Integers) -> Nearest:
     """Find the nearest points, those of one unit per row of ``here`` passed over (-1: of none)."""
-    if not worth_compiling(len(points.place)):
+    if not worth_compiling(int(points.copies.sum())):
         return plain_nearest(points, here, but)
     from sfumato.kernels.mixed_distance import compiled
 
