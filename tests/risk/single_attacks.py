@@ -1,4 +1,4 @@
-"""Attacks on single records by codes and numbers that a test writes down; protected records are counted in two parts."""
+"""Attacks on single records by codes and numbers that a test writes down; what is published is counted in two parts."""
 
 from collections.abc import Sequence
 from typing import Any
