@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from sfumato import registry
-from sfumato.testing import checks
+from sfumato.testing import amounts, checks
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "ARCHITECTURE.md"
@@ -50,15 +50,18 @@ def test_every_link_of_the_page_leads_somewhere() -> None:
         assert (ROOT / link).exists(), link
 
 
-def test_the_measure_that_is_printed_keeps_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
-    (code,) = re.findall(
-        r"^```python\n(.*?)^```$", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
-    )
-    printed = ModuleType("mean_shift")
-    monkeypatch.setitem(sys.modules, "mean_shift", printed)
-    exec(compile(code, "CONTRIBUTING.md", "exec"), vars(printed))
-    try:
-        for check in checks(printed.MeanShift):
-            check()
-    finally:
-        registry.MEASURES.pop("MeanShift")  # it is none of the catalogue
+def test_what_is_printed_keeps_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    examples = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    made: list[type] = []
+    for place, code in enumerate(examples):
+        printed = ModuleType(f"printed_{place}")
+        monkeypatch.setitem(sys.modules, printed.__name__, printed)
+        with monkeypatch.context() as entered:  # they are none of the catalogue
+            entered.setattr(registry, "METHODS", {})
+            entered.setattr(registry, "MEASURES", {})
+            exec(compile(code, "CONTRIBUTING.md", "exec"), vars(printed))
+            made += [*registry.METHODS.values(), *registry.MEASURES.values()]
+    assert [cls.__name__ for cls in made] == ["MeanShift", "MultiplicativeNoise"]
+    for check in (check for cls in made for data in (None, amounts()) for check in checks(cls, data=data)):
+        check()

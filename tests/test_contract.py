@@ -9,7 +9,7 @@ import pytest
 
 import sfumato
 from sfumato import Measure, Method, Microdata, NotApplicable, SfumatoError, catalogue
-from tables import incomes, numbers, weighted
+from tables import incomes, numbers
 
 METHODS = sorted(catalogue.methods().items())
 MEASURES = sorted(catalogue.measures().items())
@@ -67,43 +67,6 @@ def test_repr_evaluates_back_and_pickles(cls: type[Method] | type[Measure]) -> N
 
 
 @every_method
-def test_same_seed_same_table_and_input_untouched(cls: type[Method]) -> None:
-    data = incomes()
-    before = {name: column.copy() for name, column in data.columns.items()}
-    first, second = (example(cls).protect(data, rng=5) for _ in range(2))
-    assert same(first, second)
-    assert all(np.array_equal(before[name], data.columns[name]) for name in before)
-    assert not same(first, data)
-    other = example(cls).protect(data, rng=6)
-    assert same(first, other) is not cls.about.random
-
-
-@every_method
-def test_only_the_chosen_variables_change(cls: type[Method]) -> None:
-    data = incomes()
-    masked = replace(example(cls), variables=("earnings", "tax")).protect(data, rng=1)
-    assert not np.array_equal(masked.columns["earnings"], data.columns["earnings"])
-    for name in ("rent", "savings", "region"):
-        assert np.array_equal(masked.columns[name], data.columns[name])
-    with pytest.raises(NotApplicable, match=rf"{cls.__name__}: variable 'region' is nominal"):
-        replace(example(cls), variables=("region",)).protect(data)
-    with pytest.raises(NotApplicable, match=rf"{cls.__name__}: there is no variable 'incom'"):
-        replace(example(cls), variables=("incom",)).protect(data)
-
-
-@every_method
-def test_frames_come_back_as_they_went_in(cls: type[Method]) -> None:
-    polars = pytest.importorskip("polars")
-    table = incomes().to_arrow()
-    expected = example(cls).protect(incomes(), rng=3)
-    assert isinstance(example(cls).protect(table, rng=3), pa.Table)
-    for frame in (table.to_pandas(), polars.from_arrow(table)):
-        masked = example(cls).protect(frame, rng=3)
-        assert type(masked) is type(frame)
-        assert same(Microdata.from_frame(masked), expected)
-
-
-@every_method
 def test_column_order_is_irrelevant_unless_declared(cls: type[Method]) -> None:
     data = incomes()
     table = data.to_arrow()
@@ -114,26 +77,6 @@ def test_column_order_is_irrelevant_unless_declared(cls: type[Method]) -> None:
     one, other = made.protect(data, rng=2), made.protect(turned, rng=2)
     alike = [np.allclose(one.columns[n], other.columns[n], rtol=1e-9) for n in data.schema.analysed("numeric")]
     assert all(alike) is not cls.about.column_order
-
-
-@every_method
-def test_a_neutral_parameter_returns_the_data(cls: type[Method]) -> None:
-    if cls.about.neutral is None:
-        pytest.skip("no parameter value of this method is neutral")
-    data = incomes()
-    masked = replace(example(cls), **cls.about.neutral).protect(data, rng=1)
-    for name in data.schema.analysed("numeric"):
-        np.testing.assert_allclose(masked.columns[name], data.columns[name], rtol=1e-12)
-
-
-@every_method
-def test_missing_values_stay_missing_and_others_do_not_become_missing(cls: type[Method]) -> None:
-    data = incomes()
-    rng = np.random.default_rng(8)
-    holes = {n: np.where(rng.random(200) < 0.15, np.nan, data.columns[n]) for n in data.schema.analysed("numeric")}
-    masked = example(cls).protect(data.replace(holes), rng=1)
-    for name, column in holes.items():
-        assert np.array_equal(np.isnan(masked.columns[name]), np.isnan(column))
 
 
 @every_method
@@ -198,22 +141,6 @@ def test_best_on_identical_tables_and_inside_its_range(cls: type[Measure]) -> No
 
 
 @every_measure
-def test_one_value_per_record_of_the_table_it_names_whatever_the_size_of_the_other(cls: type[Measure]) -> None:
-    data = incomes()
-    half = replace(data.take(np.random.default_rng(3).permutation(200)[:100]), matched=False)
-    assert not cls.about.paired or cls.about.records == "original"
-    for protected in (data, half):
-        if cls.about.paired and not protected.matched:
-            with pytest.raises(NotApplicable, match=cls.__name__):
-                cls().evaluate(data, protected)
-            continue
-        found = cls().evaluate(data, protected, rng=0)
-        assert cls.about.range[0] <= found.value <= cls.about.range[1]
-        if found.by_record is not None:
-            assert found.by_record.shape == (len(protected if cls.about.records == "protected" else data),)
-
-
-@every_measure
 def test_unrelated_draws_have_low_risk_and_poor_utility(cls: type[Measure]) -> None:
     if cls in BLANKS:
         return
@@ -228,19 +155,6 @@ def test_unrelated_draws_have_low_risk_and_poor_utility(cls: type[Measure]) -> N
         assert worse * unrelated > worse * copy
         if cls.about.joint:
             assert worse * shuffled > worse * copy + 1e-3
-
-
-@every_measure
-def test_permuting_both_tables_alike_changes_nothing(cls: type[Measure]) -> None:
-    data = incomes()
-    masked = sfumato.IndividualRanking(5).protect(sfumato.Noise(0.2).protect(data, rng=1))
-    order = np.random.default_rng(4).permutation(len(data))
-    straight = cls().evaluate(data, masked, rng=0)
-    turned = cls().evaluate(data.take(order), masked.take(order), rng=0)
-    tolerance = 0.02 if cls.about.random else 1e-9
-    assert turned.value == pytest.approx(straight.value, rel=1e-9, abs=tolerance)
-    if straight.by_record is not None and turned.by_record is not None and not cls.about.random:
-        np.testing.assert_allclose(turned.by_record, straight.by_record[order], rtol=1e-9, atol=1e-12)
 
 
 @every_measure
@@ -268,18 +182,6 @@ def test_records_are_matched_by_id_where_both_tables_have_one(cls: type[Measure]
     if cls.about.paired:
         with pytest.raises(NotApplicable, match="ids in 'id' are not the same"):
             cls().evaluate(original, stranger)
-
-
-@every_measure
-def test_unit_weights_equal_no_weights(cls: type[Measure]) -> None:
-    data = incomes()
-    masked = sfumato.Noise(0.1).protect(data, rng=1)
-    plain = cls().evaluate(data, masked, rng=0)
-    ones = cls().evaluate(weighted(data, np.ones(200)), weighted(masked, np.ones(200)), rng=0)
-    assert ones.value == pytest.approx(plain.value, rel=1e-12)
-    if not cls.about.weights:  # declared to ignore them, so others change nothing either
-        w = np.random.default_rng(0).uniform(1, 5, 200)
-        assert cls().evaluate(weighted(data, w), weighted(masked, w), rng=0).value == pytest.approx(plain.value)
 
 
 @every_measure

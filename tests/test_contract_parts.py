@@ -4,10 +4,7 @@ Counts are equal, sums agree to 1e-12 relative; the order of the parts does not 
 """
 
 from functools import cache
-from itertools import pairwise
-from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,23 +12,13 @@ from hypothesis import strategies as st
 import sfumato
 from sfumato import Measure, Measurement, Microdata, Model, NotApplicable, catalogue
 from sfumato.pair import Pair
+from sfumato.testing.of_measures import agree as same
+from sfumato.testing.tables import cut as cut
+from sfumato.testing.tables import with_gaps as with_gaps
 from tables import persons
 
-TOLERANCE = 1e-12
-ROUNDING = 1e-15  # what is left of a zero
 IN_PARTS = [cls for _, cls in sorted(catalogue.measures().items()) if cls.about.parts != "memory"]
 IN_MEMORY = [cls for _, cls in sorted(catalogue.measures().items()) if cls.about.parts == "memory"]
-
-
-def with_gaps(data: Microdata, share: float, seed: int) -> Microdata:
-    """The same table with values missing at random."""
-    rng = np.random.default_rng(seed)
-    gone = {}
-    for name in data.schema.analysed():
-        column = data.columns[name]
-        missing = np.nan if column.dtype.kind == "f" else -1
-        gone[name] = np.where(rng.random(len(data)) < share, missing, column).astype(column.dtype)
-    return data.replace(gone)
 
 
 def tables() -> dict[str, tuple[Microdata, Microdata]]:
@@ -128,34 +115,6 @@ def in_memory(measure: Measure, file: str) -> Measurement | str:
         return measure.evaluate(*TABLES[file], rng=1)
     except NotApplicable as refusal:
         return str(refusal)
-
-
-def cut(table: Microdata, ends: list[int]) -> list[Microdata]:
-    """A table cut at these places, empty parts too."""
-    places = [0, *sorted(ends), len(table)]
-    return [table.take(np.arange(low, high)) for low, high in pairwise(places)]
-
-
-def equal(one: Any, two: Any, where: str) -> None:
-    """Compare what two measurements say."""
-    if isinstance(one, dict) or hasattr(one, "items"):
-        assert list(one) == list(two), where
-        for name in one:
-            equal(one[name], two[name], f"{where}/{name}")
-    elif isinstance(one, tuple | list):
-        assert len(one) == len(two), where
-        for place, (a, b) in enumerate(zip(one, two, strict=True)):
-            equal(a, b, f"{where}[{place}]")
-    elif isinstance(one, float):
-        assert two == pytest.approx(one, rel=TOLERANCE, abs=ROUNDING, nan_ok=True), where
-    else:
-        assert one == two, where
-
-
-def same(one: Measurement, two: Measurement) -> None:
-    """Compare two measurements, but for the records."""
-    for field in ("value", "parts", "by_variable", "by_pair", "tables", "statement", "notes"):
-        equal(getattr(one, field), getattr(two, field), field)
 
 
 def held(measure: Measure, file: str, parts: Pair) -> None:

@@ -15,14 +15,19 @@ METHODS = [catalogue.default_grid(cls)[-1] for _, cls in sorted(catalogue.method
 FITTING = {"PropensityUtility": sfumato.PropensityUtility(model="main effects")}
 MEASURES = [FITTING.get(name) or cls() for name, cls in sorted(catalogue.measures().items())]
 OWNERS: list[Method | Measure] = [*METHODS, *MEASURES]
+TABLES = {"persons": persons(), "amounts": amounts()}
 ALL = [
-    check
+    (name, check)
     for owner in OWNERS
-    for check in checks(owner, data=amounts() if owner.about.kinds == ("numeric",) else persons())
+    for name, table in TABLES.items()
+    if name == "persons" or owner.about.kinds == ("numeric",)
+    for check in checks(owner, data=table)
 ]
 
 
-@pytest.mark.parametrize("check", ALL, ids=[f"{type(check.owner).__name__}: {check}" for check in ALL])
+@pytest.mark.parametrize(
+    "check", [check for _, check in ALL], ids=[f"{type(check.owner).__name__}, {name}: {check}" for name, check in ALL]
+)
 def test_the_catalogue_keeps_its_contract(check: Check) -> None:
     check()
 
@@ -82,18 +87,106 @@ class Silent(Method):
         return replace(data, columns={**data.columns, "rent": data.columns["rent"] + 1})
 
 
+class Filling(Method):
+    """Fills in what is missing."""
+
+    about = MethodAbout(title="t", source="s", missing="is filled in", random=False)
+
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        return data.replace({name: np.nan_to_num(data.columns[name], nan=1.0) for name in self.masked(data)})
+
+
+class Losing(Filling):
+    """Makes the first value missing, and does not count it."""
+
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        first = np.arange(len(data)) == 0
+        return data.replace({name: np.where(first, np.nan, data.columns[name]) for name in self.masked(data)})
+
+
+class Reaching(Filling):
+    """Changes a variable that it was not told to."""
+
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        self.masked(data)
+        return data.replace({"rent": data.columns["rent"] * 2})
+
+
+class ByPlace(Filling):
+    """Adds to each variable its place in the table."""
+
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        names = self.masked(data)
+        places = {name: place for place, name in enumerate(data.names)}
+        return data.replace({name: data.columns[name] + places[name] for name in names})
+
+
+class NeverNeutral(ByPlace):
+    """Names a parameter that does nothing."""
+
+    about = MethodAbout(title="t", source="s", missing="stays", random=False, column_order=True, neutral={})
+
+
+class Quiet(ByPlace):
+    """Says that it is random, and is not."""
+
+    about = MethodAbout(title="t", source="s", missing="stays", random=True, column_order=True)
+
+
+class Weighing(Measure):
+    """Uses weights, and does not say so."""
+
+    about = measure_about()
+
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        names, _ = self.shared(pair)
+        sums = [float(np.average(table.columns[names[0]], weights=table.weights())) for table in pair.tables()]
+        return self.measurement(abs(sums[0] - sums[1]))
+
+
+class Unsaying(Measure):
+    """Compares what is left, and does not say what is gone."""
+
+    about = measure_about()
+
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        names, _ = self.shared(pair)
+        return self.measurement(float(len(names)))
+
+
+class AlwaysFinding(Measure):
+    """Gives a figure out of its range for a constant."""
+
+    about = measure_about()
+
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        names, _ = self.shared(pair)
+        column = pair.tables()[0].columns[names[0]]
+        return self.measurement(-1.0 if np.nanmin(column) == np.nanmax(column) else 0.0)
+
+
 @pytest.mark.parametrize(
     ("broken", "caught"),
     [
         (Undeclared(), "the same seed gives the same figure"),
         (ByOrder(), "permuting both tables alike changes nothing"),
         (FirstPartOnly(), "any cut gives the figure of the whole"),
+        (Weighing(), "weights count where declared"),
+        (Unsaying(), "a variable that is gone is said"),
+        (AlwaysFinding(), "odd tables give a figure or a refusal"),
         (Silent(), "the schema tells what was done"),
+        (Filling(), "missing values stay missing"),
+        (Losing(), "missing values stay missing"),
+        (Reaching(), "only the chosen variables change"),
+        (ByPlace(), "the order of columns has no meaning unless declared"),
+        (NeverNeutral(), "a neutral parameter returns the table"),
+        (Quiet(), "the same seed gives the same table"),
     ],
-    ids=["undeclared draws", "order of records", "first part only", "no treatment"],
+    ids=lambda given: type(given).__name__ if isinstance(given, Measure | Method) else "",
 )
 def test_a_broken_class_is_caught(broken: Measure | Method, caught: str) -> None:
-    check = next(check for check in checks(broken, data=amounts()) if str(check) == caught)
+    data = persons().without(["region", "sex", "education", "health"]) if isinstance(broken, Weighing) else amounts()
+    check = next(check for check in checks(broken, data=data) if str(check) == caught)
     with pytest.raises(AssertionError):
         check()
 

@@ -12,7 +12,7 @@ from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.table.microdata import Microdata
 from sfumato.testing.of_both import CHECKS_OF_BOTH, names_itself
-from sfumato.testing.tables import cut, shuffled, with_gaps
+from sfumato.testing.tables import cut, odd_tables, shuffled, with_gaps
 
 RELATIVE = 1e-12  # sums may be added in another order
 ROUNDING = 1e-15  # what is left of a zero
@@ -45,7 +45,7 @@ def a_copy_is_best_or_riskiest(measure: Measure, data: Microdata) -> None:
     copy, other = measured(measure, data, data), measured(measure, data, shuffled(data))
     if copy is None or other is None:
         return
-    lower_expected = measure.about.purpose == "risk" or not measure.about.lower_is_better
+    lower_expected = measure.about.purpose == "risk" or measure.about.better == "higher"
     slack = 0.05 if measure.about.random else 1e-9
     gap = copy.value - other.value if lower_expected else other.value - copy.value
     assert gap >= -slack, f"a copy gives {copy.value}, shuffled columns {other.value}"
@@ -76,36 +76,80 @@ def permuting_both_tables_alike_changes_nothing(measure: Measure, data: Microdat
         assert np.allclose(turned.by_record, straight.by_record[order], rtol=SAME_FIGURE, atol=1e-12, equal_nan=True)
 
 
+def records_are_matched_where_they_must_be(measure: Measure, data: Microdata) -> None:
+    """The order of one table alone has no meaning, unless record i of both is one person and there is no id."""
+    protected = shuffled(data)
+    turned = protected.take(np.random.default_rng(4).permutation(len(data)))
+    if measure.about.paired and data.schema.id is None:
+        return
+    straight, again = measured(measure, data, protected), measured(measure, data, turned)
+    if straight is None or again is None:
+        return
+    slack = 0.05 if measure.about.random else SAME_FIGURE
+    assert np.isclose(again.value, straight.value, rtol=SAME_FIGURE, atol=slack), (
+        "the order of the protected records counts: say paired=True, or match records by their id"
+    )
+
+
 def one_value_per_record(measure: Measure, data: Microdata) -> None:
     """``by_record`` has one value per record of the table that About names."""
-    found = measured(measure, data, data)
-    if found is not None and found.by_record is not None:
-        assert found.by_record.shape == (len(data),)
+    half = replace(data.take(np.arange(len(data) // 2)), matched=False)
+    for protected in (data, half):
+        found = measured(measure, data, protected)
+        if found is not None and found.by_record is not None:
+            assert found.by_record.shape == (len(protected if measure.about.records == "protected" else data),)
     if measure.about.paired:
-        half = replace(data.take(np.arange(len(data) // 2)), matched=False)
         assert measured(measure, data, half) is None, "records that match none must be refused"
 
 
-def unit_weights_equal_no_weights(measure: Measure, data: Microdata) -> None:
-    """Absent weights are ones."""
+def weights_count_where_declared(measure: Measure, data: Microdata) -> None:
+    """Absent weights are ones, and other weights change nothing where About does not say that they count."""
     name = data.schema.weight
-    if name is None or measure.about.keys:  # a design weight of one says that the file is a census
+    if name is None:
         return
     ones = replace(data, columns={**data.columns, name: np.ones(len(data))})
-    bare = data.without([name])
-    with_ones, without = (measured(measure, table, shuffled(table)) for table in (ones, bare))
-    if with_ones is not None and without is not None:
+    with_own, with_ones, without = (
+        measured(measure, table, shuffled(table)) for table in (data, ones, data.without([name]))
+    )
+    if with_ones is not None and without is not None and not measure.about.keys:  # there ones say: a census
         assert np.isclose(with_ones.value, without.value, rtol=1e-12), "weights of one are not no weights"
+    if with_own is not None and without is not None and not measure.about.weights:
+        assert np.isclose(with_own.value, without.value, rtol=1e-12), "weights count: say weights=True"
 
 
-def tiny_tables_give_a_figure_or_a_refusal(measure: Measure, data: Microdata) -> None:
-    """One record, two records, and records that are all alike."""
-    alike = data.take(np.zeros(20, dtype=np.intp))
-    alike = replace(alike, schema=replace(alike.schema, id=None))  # an id would not tell its records apart
-    for table in (data.take(np.arange(1)), data.take(np.arange(2)), alike):
+def a_variable_that_is_gone_is_said(measure: Measure, data: Microdata) -> None:
+    """A variable that the protected table lacks is noted, unless the figure is none of it."""
+    names = data.schema.analysed(*measure.about.kinds, role="key" if measure.about.keys else None)
+    whole = measured(measure, data, data)
+    if len(names) < 2 or whole is None:
+        return
+    found = measured(measure, data, data.without(names[-1:]))
+    if found is not None and found.value != whole.value:
+        assert any(names[-1] in note for note in found.notes), f"nothing is said of {names[-1]!r}, which is gone"
+
+
+def fewer_keys_are_never_riskier(measure: Measure, data: Microdata) -> None:
+    """Of a copy, whoever knows fewer keys finds no more; without keys there is nothing to count."""
+    keys = data.schema.analysed(role="key")
+    if not measure.about.keys or measure.about.purpose != "risk" or len(keys) < 3:
+        return
+    few, many = (measured(replace(measure, variables=names), data, data) for names in (keys[:2], keys))
+    if few is not None and many is not None:
+        slack = 0.05 if measure.about.random else 1e-12
+        assert few.value <= many.value + slack, f"{keys[:2]} give {few.value}, {keys} {many.value}"
+    plain = Microdata.from_frame(data.to_arrow())
+    if measure.variables is None:
+        assert measured(measure, plain, plain) is None, "no variable has the role key, yet there is a figure"
+
+
+def odd_tables_give_a_figure_or_a_refusal(measure: Measure, data: Microdata) -> None:
+    """One record, a few, equal records, a constant, a variable without values or with one."""
+    for table in odd_tables(data, measure.about.kinds):
         found = measured(measure, table, table)
         if found is not None:
-            assert measure.about.range[0] <= found.value <= measure.about.range[1]
+            undefined = np.isnan(found.value) and found.notes
+            assert undefined or measure.about.range[0] <= found.value <= measure.about.range[1]
+            assert repr(found) and found._repr_html_()
 
 
 def any_cut_gives_the_figure_of_the_whole(measure: Measure, data: Microdata) -> None:
@@ -156,8 +200,11 @@ MEASURE_CHECKS: tuple[Callable[[Any, Microdata], None], ...] = (
     a_copy_is_best_or_riskiest,
     the_same_seed_gives_the_same_figure,
     permuting_both_tables_alike_changes_nothing,
+    records_are_matched_where_they_must_be,
     one_value_per_record,
-    unit_weights_equal_no_weights,
-    tiny_tables_give_a_figure_or_a_refusal,
+    weights_count_where_declared,
+    a_variable_that_is_gone_is_said,
+    fewer_keys_are_never_riskier,
+    odd_tables_give_a_figure_or_a_refusal,
     any_cut_gives_the_figure_of_the_whole,
 )

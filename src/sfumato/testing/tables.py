@@ -1,5 +1,6 @@
 """Made-up tables to check methods and measures on."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
@@ -8,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.table.microdata import Microdata
-from sfumato.table.schema import Schema, Variable
+from sfumato.table.schema import Kind, Schema, Variable
 
 HOME = "lives in"
 
@@ -91,6 +92,21 @@ def cut(table: Microdata, ends: list[int]) -> list[Microdata]:
     """A table cut into parts at these places, empty parts too."""
     places = [0, *sorted(ends), len(table)]
     return [table.take(np.arange(low, high, dtype=np.intp)) for low, high in pairwise(places)]
+
+
+def odd_tables(data: Microdata, kinds: tuple[Kind, ...]) -> Iterator[Microdata]:
+    """One record, a few, equal records; a constant, a variable of these kinds without values, with one value alone."""
+    for rows in (1, 2, 7):
+        yield data.take(np.arange(rows))
+    alike = data.take(np.zeros(20, dtype=np.intp))
+    yield replace(alike, schema=replace(alike.schema, id=None))  # an id would not tell its records apart
+    for name in data.schema.analysed(*kinds)[:1]:
+        column = data.columns[name]
+        present = np.flatnonzero(~data.missing(name))
+        constant, gone = np.full_like(column, column[present[0]]), np.nan if column.dtype.kind == "f" else -1
+        yield data.replace({name: constant})
+        yield data.replace({name: np.full_like(column, gone)})
+        yield data.replace({name: np.where(np.arange(len(data)) == present[0], column, gone).astype(column.dtype)})
 
 
 def _holed(column: NDArray[np.generic], share: float, rng: np.random.Generator) -> NDArray[np.generic]:
