@@ -1,7 +1,8 @@
 """``sfumato methods`` and ``sfumato measures``: what there is to protect and to measure with."""
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -11,8 +12,6 @@ if TYPE_CHECKING:
     from sfumato.core import Measure, Method
 
 Name = Annotated[str | None, typer.Argument(help="One name, for all there is to know of it.", show_default=False)]
-
-KINDS = 4  # of variables: numeric, ordinal, nominal, date
 
 
 def methods(name: Name = None, *, json: Json = False) -> None:
@@ -47,8 +46,7 @@ def _show(
             raise ParameterError(f"{name} is not a {word}; see `sfumato {cls.about.__class__.__name__[:-5].lower()}s`")
         print_json(_described(cls)) if json else _print_one(cls)
         return
-    described = [_described(cls) for cls in known.values()]
-    print_json(described) if json else _print_all(described, word)
+    print_json([_described(cls) for cls in known.values()]) if json else _print_all(list(known.values()), word)
 
 
 def _described(cls: "type[Method] | type[Measure]") -> dict[str, Any]:
@@ -72,22 +70,23 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
 
 
-def _print_all(described: list[dict[str, Any]], word: str) -> None:
-    from rich.table import Table
+def _print_all(known: "Sequence[type[Method] | type[Measure]]", word: str) -> None:
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    columns = ["name", "title", "kinds", *(["random"] if word == "method" else ["purpose", "better"])]
-    for column in columns:
-        table.add_column(column, no_wrap=column != "title" and column != "kinds")
-    for entry in described:
-        kinds = "all" if len(entry["kinds"]) == KINDS else ", ".join(entry["kinds"])
-        cells = [entry["name"], entry["title"], kinds]
-        cells += ["yes" if entry["random"] else "no"] if word == "method" else [entry["purpose"], entry["better"]]
-        table.add_row(*(Text(cell) for cell in cells))
-    out = console()
-    out.print(table)
-    out.print(f"\nAll there is to know of one, with its parameters and its source: sfumato {word}s NAME", style="dim")
+    from sfumato.about import Group, MethodAbout
+
+    width, out = max(len(cls.__name__) for cls in known), console()
+    headings = get_args(Group) if word == "method" else ("Risk", "Utility")
+    sections: dict[str, list[type[Method] | type[Measure]]] = {heading: [] for heading in headings}
+    for cls in known:
+        of = cls.about.group or "Others" if isinstance(cls.about, MethodAbout) else cls.about.purpose.capitalize()
+        sections.setdefault(of, []).append(cls)
+    for section, classes in sections.items():
+        if classes:
+            out.print(Text(section, style="bold"))
+        for cls in classes:
+            out.print(Text(f"  {cls.__name__:{width}} {cls.about.title}"), soft_wrap=True)
+    out.print(f"\nOne of them with its parameters and its source: sfumato {word}s NAME", style="dim")
 
 
 def _print_one(cls: "type[Method] | type[Measure]") -> None:

@@ -144,7 +144,7 @@ WEAK_EVIDENCE = (
 
 @catalogued(
     MeasureAbout(
-        title="Nearness to the original records, beside that of other people",
+        title="Nearness to original records, beside that of others",
         source="Distance to the closest record, as in Park et al. (2018), Data synthesis based on generative "
         "adversarial networks; its weakness: Yao et al. (2025), The DCR delusion, arXiv 2505.01524",
         purpose="risk",
