@@ -386,48 +386,15 @@ Replicated = Literal["redraw", "keep"]
 class CARTSynthesis(Method):
     """Records drawn anew, variable by variable: each from a tree that predicts it by the variables before it.
 
-    The first variable is sampled from its own distribution. Every further one gets a regression tree (numeric and
-    ordinal variables, by their values and by 0, 1, 2, ...) or a classification tree (nominal ones, Gini impurity),
-    fitted to the original records with the variables before it as predictors; a synthetic record falls into a leaf by
-    the values it has so far, and takes the value of one of the leaf's original records, its donor.
+    The first variable is sampled from its own distribution. For each further one a record falls into a leaf by the
+    values it has so far, and takes the value of one of the leaf's original records, its donor. Without ``variables``
+    all are drawn, and no record corresponds to one of the original; named, only these are drawn anew, given all others.
+    ``copies`` draws several tables from trees fitted once. Every parameter is explained in docs/how-to/synthesise.md.
 
-    - ``min_leaf``: the fewest donors of a leaf. Larger leaves protect more and tell less; of leaves of 5 (synthpop's)
-      somebody can tell better who took part. As in rpart, a node of fewer
-      than 3 ``min_leaf`` records is not split, nor one ``max_depth`` levels down; a split must lower the lack of fit by
-      ``cp`` of the root's. Trees are not pruned.
-    - ``order``: the variables that are drawn first, in this order; the others follow as they stand in the table. Early
-      variables are modelled best; those with many categories are better drawn late.
-    - ``variables``: None synthesises all and gives a table whose records correspond to none of the original's. Named,
-      only these are drawn anew, given all others, which stay with their records (partial synthesis).
-    - ``records``: how many to draw; None: as many as there are.
-    - ``proper``: leaves are resampled by a Bayesian bootstrap first, so that copies differ as draws from a posterior
-      predictive distribution do; the trees themselves stay the same.
-    - ``smoothing``: a number that fewer than 10 records hold is drawn from between its neighbours in the leaf and
-      rounded as the variable is written, so that no real amount is given out but by chance.
-    - ``replicated_uniques``: a synthetic record may equal, in every variable, an original that is alone in its values;
-      with few donors per leaf that is two or three times as frequent as in another sample of the population. "redraw"
-      draws the last variable of such a record anew, then the last two, and so on until it differs; "keep" leaves it.
-      Where more than 5 % of the records are such, as in tables of few variables, none is drawn anew, since that would
-      bend the distributions; a note tells how many there are. In partial synthesis they are always kept: there a value
-      that may not be drawn would be told by its absence.
-
-    Numbers are split at a threshold, a missing value lies below all others; nominal predictors are split into sets of
-    categories, ordered by the mean of the target or by the shares of its classes, however many categories there are.
-    A category that a node has not seen follows the larger side.
-
-    In a table synthesised as a whole the survey weight is drawn last, like any other number, and scaled to the
-    original's total; trees and donors do not use it: the file resembles the sample, not the population. The id is
-    numbered anew from 1. The household and other identifiers are left out, as persons are drawn one by one; the donors
-    of a leaf are so many persons, though perhaps of one household. Named variables that the members of a household
-    share are drawn once for each household.
-
-    ``unit="household"`` draws households: their number of members and what members share from trees over households,
-    then each member from trees over persons, given that, the number of members and the place among them in the file
-    (so that whoever stands first is drawn like those who stand first). ``records`` then counts households. Members
-    know of each other only what their household tells: put into the table what else must fit, such as the age of the
-    head. Replicated uniques are counted, not drawn anew.
-
-    ``copies`` draws several tables from the trees fitted once; an experiment draws one per replicate.
+    >>> import pyarrow as pa
+    >>> people = pa.table({"sex": ["f", "m"] * 30, "age": list(range(20, 80))})
+    >>> CARTSynthesis(min_leaf=10).protect(people, rng=1).num_rows
+    60
     """
 
     min_leaf: int = 30

@@ -313,38 +313,10 @@ class LocalSuppression(Method):
     """The fewest key values made missing, so that at least ``k`` records share what each record still shows.
 
     Of each record those values go that cost least, such that what it still shows agrees with at least k records of the
-    table given, itself included; two values agree when they are equal or either is missing (as sdcMicro counts). A
-    record that k records share is not touched. The keys are ``variables``, or the variables of role key, or, where no
-    variable has that role, all ordinal and nominal ones; numeric keys must be whole numbers that repeat, such as age.
-
-    ``sets`` are several sets of keys, each with its own k, all satisfied in one step: ``sets="scenarios"`` takes those
-    of the schema, ``sets=((("region", "age"), 3), (("job", "education"), 5))`` states them. ``k`` is then the least for
-    every set. One value blanked may serve several sets, so that fewer go than with one step for each. What a scenario
-    knows about but not exactly is left out if hardly two records agree in it. ``risk=0.1`` blanks until no record's
-    individual risk (as of :class:`IndividualRisk`, in each set of keys) is above 0.1, with ``k`` or in its place.
-
-    A value costs 1, or what ``importance`` says: ``importance={"age": 3}`` gives up to three other values rather than
-    an age. ``caps={"age": 0.02}`` lets at most that share of the values present of a variable go (0: none), and refuses
-    if no way is found. Where sets of values cost the same, the keys with the most different values lose theirs (then
-    the first by name); nothing is drawn. ``subsets=3`` asks that every combination of three keys be shared by k
-    records, not all keys together: fewer suppressions, and an intruder who knows more than three keys may still find
-    somebody unique. ``LocalSuppression(3).within("region")`` counts inside each region alone.
-
-    Where the schema names a household, what its members share goes for all of them or for none, and counts as often as
-    members have it, in costs and in caps. If members share all keys of a set, they agree with each other whatever
-    happens, as the records of one person do in a panel: then k households must agree, not k records.
-
-    The result is optimal for this rule, for every record, or every household, with caps on one variable too; with caps
-    on several, or on what members share, it is usually near. Sets that hang together over more than 16 keys are done
-    one after the other, and the note says so. The rule counts the records of the table given, not the missing values
-    made here: counted those too, the fewest suppressions would be to blank k - 1 whole records, which then match
-    everybody and protect nobody. It misleads in one way: a lone record among five that differ in the value it lost is
-    counted with them, though an intruder who knows that value can rule the five out.
-
-    ``missing="category"`` closes that gap: a missing value equals only a missing value, so k records publish exactly
-    the same keys. It costs a few per cent more values. That problem is hard: the result, by local search, is usually
-    the optimum on small tables, and on large ones its distance from it is bounded by the cost of the first rule. The
-    time doubles with each key; 16 are the most.
+    table given, itself included; two values agree when they are equal or either is missing. The keys are ``variables``,
+    or the variables of role key, or all ordinal and nominal ones. ``sets`` states several sets of keys, ``risk`` bounds
+    the risk of a record, ``importance`` and ``caps`` spare variables, ``missing="category"`` takes a missing value for
+    one of its own: docs/how-to/suppression.md says how each works, what is optimal, and when the rule misleads.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"region": ["N", "N", "N", "S", "S"], "job": ["a", "a", "b", "a", "a"]})

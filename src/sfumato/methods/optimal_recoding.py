@@ -313,42 +313,11 @@ NODES = 50_000  # looked at if no number is stated
 class OptimalRecoding(Method):
     """The same level of its hierarchy for all values of a key, chosen for all keys together: that which loses least.
 
-    Of all ways to put each key at one level of its hierarchy, the best is found that keeps ``k`` records alike, if at
-    most the share ``suppression`` of the records loses all its keys. It is the best of all, not a good one: the search
-    passes over those levels only of which it is proved that they cannot be kept, or lose more; if it stops before the
-    end, the note says so. A hierarchy is that of the schema, or of ``hierarchy={"age": [5, 10, 20], ...}``; for a key
-    without one it is made as ``sfumato inspect`` proposes, by round bands, months and years, codes cut, neighbours or
-    rare categories together, and the note says so. The keys are those of :class:`LocalSuppression`: ``variables``, the
-    role, or all categories; ``sets`` states several sets of keys with a k of their own, as there, or takes the
-    scenarios.
-
-    Beside ``k`` a class may have to keep: ``risk=0.1``, no individual risk above that (:class:`IndividualRisk`, with
-    the weights of the table); ``l=3``, so many different values of every confidential variable, or with
-    ``diversity="entropy"`` an entropy worth as many (:class:`LDiversity` with ``near=0``: numbers are different however
-    little they differ); ``t=0.2``, no farther from the file than that (:class:`TCloseness`). ``confidential`` names the
-    variables, by default those of that role.
-
-    ``utility`` is what must be least: "loss" (of Iyengar, as in ARX: :class:`CertaintyPenalty` with
-    ``categories="others"``), "ncp" (:class:`CertaintyPenalty`), "entropy" (non-uniform), "precision" (of Sweeney, the
-    mean of level / highest level), "discernibility", "class size"; of the first four ``importance={"age": 3}`` weighs
-    keys. A key of one value counts in none. "discernibility" and "class size" take a missing key for a value of its
-    own, or for the one group that all values are in; :class:`Discernibility` lets it agree with every value, and
-    :class:`AverageClassSize` keeps it apart from the one group, so that their figures differ from these if keys are
-    missing. Or it is any measure of utility, such as ``CramersVChange()``: then the table of every choice of levels
-    that can be kept is made and measured, because nothing bounds it.
-
-    A class is counted by the records that show its keys: a missing key is a value of its own, and the suppressed are
-    in no class. That asks more of ``k`` and ``risk`` than the measures do, in which a missing key agrees with every
-    value; a record suppressed for one set of keys still counts in the classes of another. What one member of a
-    household loses goes for all members who share it, beyond the share of ``suppression``. A class may so come by
-    records of other values, and break ``l`` or ``t``: the table that is made is looked at as the measures do, the
-    households included, and refused if they would find one. Only blocks of a table with households (``within``) are
-    not looked at again after the members lose what one lost.
-
-    The search ends when ``nodes`` choices of levels were looked at, 50,000 if nothing is said; the best of them is then
-    taken, and the note says what any other choice loses at least. Few searches take so many, and it is no time that
-    ends it, so that every machine comes to the same. ``search(data)`` returns the :class:`Lattice`, with the nodes
-    beside the best one; it stops after ``seconds`` if asked, and searches on.
+    Of all ways to put each key at one level of its hierarchy, the best is found that keeps ``k`` records alike (or
+    ``risk``, ``l``, ``t``, ``sets``), if at most the share ``suppression`` of the records loses all its keys. It is the
+    best of all, not a good one; if the search stops before the end, the note says so. ``utility`` is what must be
+    least: a loss by name, or any measure of utility. ``search(data)`` returns the :class:`Lattice`, with the levels
+    beside the best. docs/how-to/best-recoding.md says what each parameter does.
 
     >>> import pyarrow as pa
     >>> ages = pa.table({"age": [20, 21, 22, 34, 35, 36, 51], "sex": ["f", "m", "f", "m", "f", "m", "f"]})

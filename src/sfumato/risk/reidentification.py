@@ -84,81 +84,11 @@ Knows = Literal["keys", "everything"]
 class Reidentification(Measure):
     """Share of records found again by the intruder of the worst scenario, over keys of all kinds.
 
-    A scenario (``Schema.scenarios``, ``[scenarios.neighbour]`` in schema.toml) names the keys that an intruder knows of
-    everybody. ``scenarios`` names those to judge, None all; without any declared there is one who knows all variables
-    of the role key, and a note says so; ``variables`` states the keys of one instead. For each scenario these
-    attacks are tried, and the one with the largest mean counts, since an intruder would choose it:
-
-    - *alike*: he takes one of the records that agree in every key, after what he knows was recoded as the file was
-      (``pair.footing``). A missing value agrees with every value. Numbers that were perturbed, and keys he only knows
-      about, do not count;
-    - *nearest*: among the records that agree in the categories, he takes the nearest in the numbers, each divided by
-      its standard deviation in the original;
-    - *nearest of those alike in true numbers*: the same, but who differs in a number that was not perturbed is out;
-    - *Gower's nearest*: the nearest over all keys, where a category that differs counts as much as the largest
-      difference of a number. It does well against changed categories and against few suppressed values;
-    - *fewest changed keys*, where categories were swapped, drawn anew or otherwise perturbed: of the records that agree
-      in all other keys he takes one that agrees in as many of these as any;
-    - *by who knows the method*, where the table was protected here by a method that works on ranks or groups: a value
-      that was swapped, or kept its rank, lies no more ranks away than the largest move of its variable; records that
-      were averaged are looked for in the group of the own one, which who knows all values can form again, else in the
-      group with the nearest means. Among those in all windows and groups that agree in the keys that were not
-      perturbed, he takes the one that moved farthest, as in :class:`RankSwappingAttack`. No file tells the method, so
-      of a table read back from a file it is not tried, nor of a table in parts or a sample.
-
-    Where the keys have blanks, *likeliest of those alike* weighs each record that agrees by how likely it is published
-    so: a blank for whom no shown value is left for. All attacks are tried once more with what the rest of the file
-    tells of the keys, and the part "with what the rest of the file tells" is the best of these: columns that follow
-    from keys, such as the age group beside the age, directly or one from the other, are keys too; a number that is a
-    sum of published columns is added up; a key that follows from a published column, such as the town from the
-    district, is read from it; and of columns that keys tell in part it is learnt from one half of the records how
-    likely a value is, and applied to the other. What follows is found in the original by records that share
-    a value, or by the order of values. Of a table in parts, and of a ``sample``, only functions of keys are tried,
-    unless all records, up to 20,000, are looked for.
-
-    Records that look the same share the chance. Of a number that he knows ``about`` the attacks take the true value for
-    what he believes: nobody who knows less finds more on average. Where ``knows_membership`` is False and there are
-    design weights, a chance of 1/f becomes E(1/F | f) by ``population_model``, as in :class:`PopulationRisk`: by
-    default that of Pitman and Yor, unless another says more than twice as much. With continuous keys nobody who is
-    alone has a class to hide in, so that such a chance stays. Without weights the file is taken for a census. Where
-    there are weights, a part tells what the same intruder would find if he knew, or did not know, who took part.
-
-    The value is the mean chance under the worst scenario, ``by_record`` the chance of each original record there. With
-    ``above`` it is the share of records whose chance exceeds that, by the attack and under the scenario where most do,
-    for a bound on single records is to hold whatever attack is made: as in --at-most "Reidentification(above=0.2)=0%".
-
-    The parts give the mean of every scenario, the expected number, the largest chance of any record under any scenario
-    and attack, and the share of records above 0.1 in the worst; where no key of a scenario was perturbed, also the
-    share of protected records that fewer than its k agree with ("<scenario>: violating k"). The table ``scenarios`` has
-    a row for each.
-
-    Where the schema tells who lives together, finding one member finds all: the part "records, with their
-    household" is the mean over records of 1 - product of (1 - chance) over the members, each attacked by himself (as
-    in :class:`IndividualRisk`). An intruder who knows a whole family does better. ``unit="household"`` judges him: he
-    looks for the households whose members can be matched with those he knows so that all agree (*all members alike*),
-    for the nearest household where values were changed or are missing, or takes one member and any of the attacks
-    above, whichever finds more. The value is then the share of households found. It is far larger where households
-    are large, since k records alike seldom live in k households alike.
-
-    A file that goes out without the number of the household (it lacks it, or its role is identifier) shows who lives
-    together by what members share: region, dwelling, rent, weight. Records alike in all of that are a group, which may
-    hold several households. The intruder takes one of the groups that have a record for each member he knows, and there
-    one of the records that agree with each; or he takes groups of as many records for households. He knows how many
-    members the household has, so a column that says it counts as known. The part "if the file told who lives together"
-    is what he would find with the number.
-
-    ``knows="everything"`` judges who knows every variable of a person, not only the keys of a scenario: amounts,
-    answers, whatever is published. Of what was perturbed he learns from half of the records what became of which value.
-    It says how much the scenarios leave out; a verdict shows it, and it can be bounded like any other figure.
-
-    Of a table in parts the records alike are counted for all records, but the nearest are asked for ``sample`` original
-    records drawn at random (5,000 if nobody says), each searched for among all protected ones. The scale, the recoding
-    and the counts are those of the whole tables, so that with all records in the sample the figure is that in memory.
-    The part "standard error" says how sure the value is, where the best attack is one of these, or where one of them
-    may be the best although in the sample it is not. It is never 0, for who is found may not have been drawn: a share
-    of 0 is sure only of all records. Where the keys have few combinations of values, one record of each is looked for,
-    and nothing is estimated. ``sample`` holds for a table in memory, too. Households as units need all records in
-    memory.
+    A scenario names the keys that an intruder knows of everybody; ``variables`` states those of one instead. For each
+    scenario several attacks are tried, those too that use what the rest of the file tells of the keys, and the one with
+    the largest mean counts. ``above`` gives the share of records whose chance exceeds it, ``unit="household"`` judges
+    who knows a whole family, ``knows="everything"`` who knows every variable, ``sample`` looks for some records of a
+    large table. docs/how-to/reidentification.md has every attack and every part.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"town": ["A", "A", "B"], "age": [30.0, 40.0, 40.0]})

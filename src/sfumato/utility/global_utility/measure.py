@@ -266,65 +266,11 @@ WITH_FEWER_RECORDS = f"with {bivariate.SURVEY_RECORDS:,} records"
 class GlobalDataUtility(Measure):
     """What a file is still good for: the mean utility of every variable and of every pair of variables (Kocar).
 
-    GDU = w mean(LDUuni) + (1 - w) mean(LDUbiv), w the ``univariate_weight``. Each variable: LDUuni = 1 - exp(-14 P), P
-    of the two-sample Kolmogorov-Smirnov test (numeric) or the chi-squared test of homogeneity (ordinal, nominal); times
-    what recoding left, where values were put together (found by ``sfumato.table.recoding``): for merged categories the
-    share of comparisons still possible, for numbers the alternative that ``recoding`` names. Each pair: the test by
-    Table 1 in both tables, then significance at ``threshold`` (in neither table: 1; in one: 0), direction (reversed: 0)
-    and strength, 1 - |a - b| / max(a, b) of the squared coefficients (V, epsilon, eta, rho, r). A variable's LDUbiv is
-    the mean of its pairs.
-
-    ``recoding``: "heterogeneity" (mean distance to the class's mean), "allocation" (records nearer to another class) or
-    "comparisons" (counts the different values: next to nothing is left of a continuous variable in classes).
-    ``normality="original"``: a numeric variable counts as normal in both tables if the Lilliefors test at 5 % does not
-    reject it in the original; "each" asks it of each table, and a nominal partner's pair whose verdict changes has then
-    coefficients of two kinds. ``changed_kinds="left open"``: a numeric variable put into classes is compared with
-    variables that are at least ordinal, by rho squared. Beside nominal ones its pairs are judged by significance, and
-    how strong they are is left open if both tables show them, as section 3.4.3 has it; "same test" compares those too
-    where both tables take the Kruskal-Wallis test, that is, where the numbers were not normal.
-    ``reduction=True`` multiplies by GRC, n'(n' - 1) / n(n - 1), for variables removed. ``importance={"income": 3}``:
-    this variable counts three times in both means over the variables, those not named once.
-
-    ``deletion="ignored"`` is the paper's rule: tests compare the values present, whatever their number. "charged" takes
-    a missing value that was there as information lost: a variable's utility is multiplied by the share of its values
-    that are still there, that of a pair by the share of the records with both that still have both. Record by record
-    where the tables match; else by the shares present in each table, at most 1, so that a sample pays nothing for its
-    size. So that to merge categories never costs more than to delete them, comparisons are then counted between records
-    and not between categories: of the pairs of records with different categories, the share that still differ. A pair
-    of variables is charged for what was put together, too: an association is told by comparing records that differ in
-    both (Goodman and Kruskal 1954 count no others), and its utility is multiplied by the root of the share of these
-    comparisons that is left; the root, because deletion that leaves q of the records leaves q^2 of their pairs. So an
-    association with what is left of 8,700 codes in two classes no longer counts as kept whole. The effect-size view is
-    charged alike; models and scales are not, for they say themselves what fewer records do.
-
-    Two things differ from print. The sums that show the direction of a pair with a nominal variable are taken per
-    record, so that a file of another size is not a reversed one; and they must speak of reversal with either table in
-    the original's place, for as printed an association that more than doubles in its old direction counts as reversed.
-    What the paper calls reversed there, tables and statement call a changed pattern: unordered categories have no
-    direction.
-
-    A removed variable and its pairs count 0, but its pairs do not lower the means of the others (the paper's linear
-    decrease; GRC is the further penalty). What can be tested in the original but no longer in the protected table
-    counts 0; pairs that are not testable in the original, or significant in both tables with coefficients of two kinds
-    (section 3.4.3), are left out of the means and counted in a note.
-
-    A recoding that cannot be traced, as in a synthetic file, is not left out: the variable counts with what the numbers
-    of its values leave at most (n and m of the recoding formula; of numbers in classes the best classes of that
-    number), as if nothing else had changed, and its pairs by significance and strength, as if no pattern had. Where
-    the numbers of values say nothing, the variable is left out. The parts "lowest possible" and "highest possible" are
-    the value with all that is not known counted 0, and counted as much as it can be.
-
-    ``models`` (formulas or ``Model``) and ``scales`` (lists of items) add section 3.6 with ``multivariate_weight``: the
-    mean of what is left of R squared and of each standardised beta (linear models), of R squared and of each odds or
-    rate ratio (logistic and Poisson models), of Cronbach's alpha and of each alpha without an item (scales). A beta
-    that changes its sign and a ratio that crosses 1 are reversed, and count 0.
-
-    Parts: both halves, GRC where asked for, and the effect-size view, in which a variable keeps one minus the distance
-    of its distributions, and its pairs one minus the sum of the differences of their squared coefficients over the sum
-    of the larger ones. Squared coefficients are taken less what chance alone gives them with so many records, and the
-    sum below is at least 0.01 (Cohen's small r) for each pair, so that where little was associated little can be lost.
-    "with 1,000 records" is the value if no more had been tested and had differed as these do, where there are more.
-    Tables "variables", "pairs" (and "models") have every test; ``statement`` may be published with the file.
+    A variable keeps what a test of its two distributions says, times what recoding left of it; a pair keeps 1 where its
+    association is significant in neither table, 0 where in one or reversed, else how near its strength stayed.
+    ``deletion="charged"`` takes deleted and merged values for information lost, ``models`` and ``scales`` add what
+    analysts fit. docs/how-to/global-data-utility.md has the rules of each step, every parameter, and what differs from
+    print.
 
     >>> import pyarrow as pa
     >>> x = pa.table({"age": [20.0, 31.0, 45.0, 52.0, 68.0], "sex": ["f", "m", "f", "m", "f"]})
