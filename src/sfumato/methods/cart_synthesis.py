@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
+from sfumato.arguments import require_whole
 from sfumato.core import Method, Seed, speaking
 from sfumato.errors import NotApplicable
 from sfumato.kernels.trees import Criterion, grow
@@ -424,8 +425,7 @@ class CARTSynthesis(Method):
 
     def copies(self, data: Any, m: int, *, rng: Seed = None) -> tuple[Any, ...]:
         """Draw ``m`` synthetic tables, of the kind that was given, from trees fitted once."""
-        if isinstance(m, bool) or not isinstance(m, int) or m < 1:
-            raise parameters.refuse(self, f"m must be a whole number of at least 1; got {m!r}")
+        require_whole(type(self).__name__, least=1, m=m)
         table = Microdata.from_frame(data)
         with speaking(self):
             models = None if self.unit == "household" else self._models(table)
@@ -441,7 +441,6 @@ class CARTSynthesis(Method):
         return self.by_level(data, rng) if partial and self._sequence(data)[0] else self.apply(data, rng)
 
     def only(self, names: tuple[str, ...], data: Microdata) -> Method:
-        """Return the method for these variables alone."""
         return replace(self, variables=names, order=tuple(name for name in self.order or () if name in names) or None)
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:

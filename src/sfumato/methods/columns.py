@@ -32,11 +32,9 @@ class WholeColumns(Masking):
 
     @property
     def changes(self) -> frozenset[str]:
-        """The variables that are masked."""
         return frozenset(self.files)
 
     def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> Floats:
-        """Return a variable of a part."""
         return self.files[name].read(first, len(part))
 
 

@@ -43,7 +43,6 @@ class CorrelatedInParts(Masking):
         return frozenset(name for name, column in zip(self.names, self.factor.T, strict=True) if column.any())
 
     def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> Floats:
-        """Add noise to a variable of a part."""
         column = self.names.index(name)
         noise = np.zeros(len(part))
         for other, weight in zip(self.names, self.factor[:, column].tolist(), strict=True):
@@ -104,7 +103,6 @@ class SyntheticInParts(Masking):
         return frozenset(self.names) - self.constant
 
     def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> Floats:
-        """Draw a variable of a part anew."""
         column = self.names.index(name)
         found = np.full(len(part), self.means[column])
         for other, weight, mean in zip(self.names, self.factor[:, column], self.drawn_means, strict=True):

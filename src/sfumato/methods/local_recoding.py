@@ -13,7 +13,7 @@ from sfumato.core import Method
 from sfumato.errors import NotApplicable
 from sfumato.kernels.lattice import AlikeRequirement, Assessor, Levels, Rows, Search, ValueLoss
 from sfumato.methods.key_ladders import Ladder, checked_hierarchies, ladders, named_loss, told_made
-from sfumato.methods.selection import refuse_special
+from sfumato.methods.selection import refuse_special, refuse_strangers
 from sfumato.methods.suppression_sets import sets_asked
 from sfumato.registry import catalogued
 from sfumato.table.households import units
@@ -102,7 +102,6 @@ class LocalRecoding(Method):
         parameters.importance(self)
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
-        """Name the keys."""
         (asked,) = sets_asked(data, None, self.variables, self.k)
         return tuple(sorted(asked.keys))  # by name, so that the order of the columns decides no tie
 
@@ -111,10 +110,7 @@ class LocalRecoding(Method):
         refuse_special(data, names)
         if len(data) < self.k:
             raise NotApplicable(f"the table has {len(data)} records, fewer than k={self.k}; choose a smaller k")
-        for what in ("hierarchy", "importance"):
-            strangers = [name for name in getattr(self, what) or () if name not in names]
-            if strangers:
-                raise NotApplicable(f"{what} names {strangers[0]!r}, which is not one of the keys {', '.join(names)}")
+        refuse_strangers(names, hierarchy=self.hierarchy, importance=self.importance)
         keys = ladders(data, names, self.hierarchy or {})
         homes = None if data.schema.household is None else units(data)
         rounds, left, lost = self._rounds(keys, len(data), homes)

@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from numbers import Real
 from pathlib import Path
@@ -30,8 +31,7 @@ from sfumato.kernels.suppression import (
     cheapest_shown,
     taking_part,
 )
-from sfumato.methods.sampling import refuse_small_weights_in_parts
-from sfumato.methods.selection import refuse_small_weights
+from sfumato.methods.selection import refuse_small_weights, refuse_strangers
 from sfumato.methods.suppression_sets import KeysAlike, Sets, checked_sets, most_values, places, sets_asked
 from sfumato.pair import Half, Masking
 from sfumato.pair.half import Coder
@@ -94,7 +94,8 @@ class KeyRows:
     def told_apart(self, rows: NDArray[np.intp], most: int | None = None) -> "KeyRows":
         """Return the table in which the records of these rows are rows of their own, or the first so many of each."""
         classes_of = rows[self.record[rows] == NO_RECORD]
-        find = _Find(self.half.coder(self.names), self.codes[classes_of], self.weights is not None)
+        coder, weighted = self.half.coder(self.names), self.weights is not None
+        find = partial(_records_with, coder, self.codes[classes_of], weighted=weighted)
         taken = np.zeros(len(classes_of), dtype=np.int64)
         kept: list[tuple[Integers, Integers, Floats]] = []
         for record, place, weights in self.half.numbered(find):
@@ -138,19 +139,13 @@ def _nth(place: Integers) -> Integers:
     return nth
 
 
-@dataclass(frozen=True, eq=False)
-class _Find:
-    """Finds the records of a part that have one of some combinations of keys: their numbers, which, their weights."""
-
-    coder: Coder
-    cells: Codes
-    weighted: bool = False
-
-    def __call__(self, part: Microdata, first: int) -> tuple[Integers, Integers, Floats]:
-        place = classes(np.concatenate([self.cells, self.coder(part)]))[0][len(self.cells) :]
-        there = np.flatnonzero(place < len(self.cells))  # the combinations are different, so numbered first
-        weights = part.weights()[there] if self.weighted else np.zeros(len(there))
-        return there + first, place[there], weights
+def _records_with(
+    coder: Coder, cells: Codes, part: Microdata, first: int, *, weighted: bool
+) -> tuple[Integers, Integers, Floats]:
+    """Find the records of a part that have one of some combinations of keys: their numbers, which, their weights."""
+    place = classes(np.concatenate([cells, coder(part)]))[0][len(cells) :]
+    there = np.flatnonzero(place < len(cells))  # the combinations are different, so numbered first
+    return there + first, place[there], part.weights()[there] if weighted else np.zeros(len(there))
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,11 +163,9 @@ class SuppressedInParts(Masking):
 
     @property
     def changes(self) -> frozenset[str]:
-        """The keys that lose values."""
         return self.losing
 
     def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> NDArray[Any]:
-        """Make values of a key missing in a part."""
         column = part.columns[name].copy()
         records, lost = self._of(first, len(part), self.keys.index(name))
         column[records[lost] - first] = -1 if column.dtype == np.int32 else np.nan
@@ -258,7 +251,7 @@ def _found(rows: KeyRows, alike: NDArray[np.intp], single: NDArray[np.intp]) -> 
     if not len(alike):
         yield rows.record[single], single
         return
-    find = _Find(rows.half.coder(rows.names), rows.codes[alike])
+    find = partial(_records_with, rows.half.coder(rows.names), rows.codes[alike], weighted=False)
     told, begin = rows.record[single], 0
     sizes = [len(part) for part in rows.half.parts if len(part)]
     ends = np.searchsorted(told, np.cumsum(sizes))
@@ -360,7 +353,6 @@ class LocalSuppression(Method):
                 raise parameters.refuse(self, f"the cap of {name!r} must be a share from 0 to 1; got {most!r}")
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
-        """Name the keys."""
         return tuple(dict.fromkeys(name for one in self._asked(data) for name in one.keys))
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
@@ -389,7 +381,7 @@ class LocalSuppression(Method):
         refuse_continuous_keys(half, names)
         self._check(len(half), names, asked)
         if self.risk is not None:
-            refuse_small_weights_in_parts(half)
+            refuse_small_weights(half)
         rows = KeyRows.of(half, names, weighted=self.risk is not None)
         shown, said = None, ""
         if self.missing == "category":
@@ -494,10 +486,7 @@ class LocalSuppression(Method):
                 f"subsets={self.subsets} asks for combinations of more keys than there are "
                 f"({', '.join(names)}); leave it out"
             )
-        for what in ("importance", "caps"):
-            strangers = [name for name in getattr(self, what) or () if name not in names]
-            if strangers:
-                raise NotApplicable(f"{what} names {strangers[0]!r}, which is not one of the keys {', '.join(names)}")
+        refuse_strangers(names, importance=self.importance, caps=self.caps)
 
     def _check_homes(self, homes: Homes | None, names: tuple[str, ...], asked: tuple[KeysAlike, ...]) -> None:
         alike = homes is not None and any(homes.shared[list(places(names, one.keys))].all() for one in asked)

@@ -31,11 +31,9 @@ class NoiseInParts(Masking):
 
     @property
     def changes(self) -> frozenset[str]:
-        """The variables that get noise."""
         return frozenset(self.spreads)
 
     def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> Floats:
-        """Add noise to a part."""
         return _added(part.columns[name], self.scale, self.spreads[name], draws.normal(name, first, len(part)))
 
 

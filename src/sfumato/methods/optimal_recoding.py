@@ -36,7 +36,7 @@ from sfumato.methods.key_ladders import (
     named_loss,
     told_made,
 )
-from sfumato.methods.selection import refuse_small_weights, refuse_special
+from sfumato.methods.selection import refuse_small_weights, refuse_special, refuse_strangers
 from sfumato.methods.suppression_sets import KeysAlike, Sets, checked_sets, places, sets_asked
 from sfumato.pair import Half
 from sfumato.registry import catalogued
@@ -372,7 +372,6 @@ class OptimalRecoding(Method):
         parameters.names(self, "confidential")
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
-        """Name the keys."""
         return self._names(self._asked(data))
 
     def search(self, data: Any, *, seconds: float = inf, watch: Watch | None = None) -> Lattice:
@@ -474,10 +473,7 @@ class OptimalRecoding(Method):
         most = max(one.k for one in asked)
         if len(data) < most:
             raise NotApplicable(f"the table has {len(data)} records, fewer than k={most}; choose a smaller k")
-        for what in ("hierarchy", "importance"):
-            strangers = [name for name in getattr(self, what) or () if name not in names]
-            if strangers:
-                raise NotApplicable(f"{what} names {strangers[0]!r}, which is not one of the keys {', '.join(names)}")
+        refuse_strangers(names, hierarchy=self.hierarchy, importance=self.importance)
 
     def _refuse_too_many(self, rows: Rows) -> None:
         if self.nodes is None and isinstance(self.utility, Measure) and rows.nodes > MAX_MEASURED:

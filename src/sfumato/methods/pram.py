@@ -152,11 +152,9 @@ class PRAMInParts(Masking):
 
     @property
     def changes(self) -> frozenset[str]:
-        """The variables that are changed at random."""
         return frozenset(self.matrices)
 
     def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> Codes:
-        """Change a part at random."""
         column, draw = part.columns[name], draws.uniform(name, first, len(part))
         published, present = column.copy(), np.flatnonzero(column >= 0)
         stratum = self.strata.of(part)[present]
@@ -264,7 +262,6 @@ class PRAM(Method):
             raise parameters.refuse(self, f"{where}: probabilities must add up to one; they add up to {total:.10g}")
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
-        """Name the variables this method changes in this table."""
         stated = tuple(self.transition or ())
         checked(data, stated)
         for name in stated:

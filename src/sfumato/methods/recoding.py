@@ -132,11 +132,9 @@ class RecodedInParts(Masking):
 
     @property
     def changes(self) -> frozenset[str]:
-        """The variables that are recoded."""
         return frozenset((*self.codes, *self.runs))
 
     def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> Codes:
-        """Recode a variable of a part."""
         column = part.columns[name]
         if name in self.codes:
             return np.take(self.codes[name], column)
@@ -371,7 +369,6 @@ class GlobalRecoding(Method):
         return dict.fromkeys(given, self.level)
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
-        """Name the variables this method recodes in this table."""
         named = self.named()
         checked(data, (*named, *(self.variables or ())))
         ordered: tuple[Kind, ...] = ("numeric", "date", "ordinal") if self.groups is not None else ()

@@ -26,11 +26,9 @@ class WithoutVariables(Masking):
 
     @property
     def changes(self) -> frozenset[str]:
-        """No variable that stays is changed."""
         return frozenset()
 
     def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> NDArray[np.generic]:
-        """Return a variable as it is."""
         return part.columns[name]
 
 

@@ -95,13 +95,11 @@ class Rounding(Method):
             object.__setattr__(self, "about", about)
 
     def only(self, names: tuple[str, ...], data: Microdata) -> Method:
-        """Return the method for these variables alone."""
         if not isinstance(self.base, Mapping):
             return super().only(names, data)
         return replace(self, base={name: base for name, base in self.base.items() if name in names})
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
-        """Name the variables this method rounds in this table."""
         if not isinstance(self.base, Mapping):
             return chosen(self, data.schema)
         checked(data, self.base)
@@ -186,11 +184,9 @@ class RoundingInParts(Masking):
 
     @property
     def changes(self) -> frozenset[str]:
-        """The variables that are rounded."""
         return frozenset(self.bases)
 
     def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> Floats:
-        """Round a part."""
         by_chance = draws.uniform(name, first, len(part)) if self.random else None
         return rounded(part.columns[name], self.bases[name], by_chance)
 

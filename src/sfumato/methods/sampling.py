@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from sfumato.errors import NotApplicable
 from sfumato.methods.selection import refuse_small_weights
 from sfumato.pair import Half, Masking
 from sfumato.pair.masking import MaskedColumns
-from sfumato.pair.statistics import Sums
 from sfumato.pair.strata import StrataInParts, strata_in_parts
 from sfumato.registry import catalogued
 from sfumato.table.draws import Draws
@@ -61,44 +61,32 @@ def _drawn_by_lot(half: Half, strata: StrataInParts, counts: Integers, draws: Dr
     number = len(strata.sizes)
     bins = max(MAX_CELLS // number, 1)
     table = np.zeros(number * bins, dtype=np.int64)
-    for cells in half.numbered(_Counted(strata, draws, bins)):
+    for cells in half.numbered(partial(_cells, strata, draws, bins)):
         table += cells
     reached = np.cumsum(table.reshape(number, bins), axis=1)
     there = np.array([np.searchsorted(row, count) for row, count in zip(reached, counts, strict=True)])
     before = np.where(there > 0, reached[np.arange(number), np.maximum(there - 1, 0)], 0)
-    found = [np.concatenate(column) for column in zip(*half.numbered(_Within(strata, draws, bins, there)), strict=True)]
+    in_class = half.numbered(partial(_of_class, strata, draws, bins, there))
+    found = [np.concatenate(column) for column in zip(*in_class, strict=True)]
     order = np.lexsort((found[2], found[1], found[0]))
     stratum, draw, record = (column[order] for column in found)
     last = np.searchsorted(stratum, np.arange(number)) + (counts - before) - 1
     return Lot(strata, draw[last], record[last])
 
 
-@dataclass(frozen=True, eq=False)
-class _Counted:
-    """Counts the draws of a part by stratum and class of draws."""
-
-    strata: StrataInParts
-    draws: Draws
-    bins: int
-
-    def __call__(self, part: Microdata, first: int) -> Integers:
-        place = (self.draws.uniform(DRAWN, first, len(part)) * self.bins).astype(np.int64)
-        return np.bincount(self.strata.of(part) * self.bins + place, minlength=len(self.strata.sizes) * self.bins)
+def _cells(strata: StrataInParts, draws: Draws, bins: int, part: Microdata, first: int) -> Integers:
+    """Count the draws of a part by stratum and class of draws."""
+    place = (draws.uniform(DRAWN, first, len(part)) * bins).astype(np.int64)
+    return np.bincount(strata.of(part) * bins + place, minlength=len(strata.sizes) * bins)
 
 
-@dataclass(frozen=True, eq=False)
-class _Within:
-    """Returns stratum, draw and number of the records of a part whose draw lies in the class looked for."""
-
-    strata: StrataInParts
-    draws: Draws
-    bins: int
-    wanted: Integers
-
-    def __call__(self, part: Microdata, first: int) -> tuple[Integers, Floats, Integers]:
-        draw, stratum = self.draws.uniform(DRAWN, first, len(part)), self.strata.of(part)
-        rows = np.flatnonzero((draw * self.bins).astype(np.int64) == self.wanted[stratum])
-        return stratum[rows], draw[rows], first + rows
+def _of_class(
+    strata: StrataInParts, draws: Draws, bins: int, wanted: Integers, part: Microdata, first: int
+) -> tuple[Integers, Floats, Integers]:
+    """Return stratum, draw and number of the records of a part whose draw lies in the class looked for."""
+    draw, stratum = draws.uniform(DRAWN, first, len(part)), strata.of(part)
+    rows = np.flatnonzero((draw * bins).astype(np.int64) == wanted[stratum])
+    return stratum[rows], draw[rows], first + rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,11 +102,9 @@ class SampledInParts(Masking):
 
     @property
     def changes(self) -> frozenset[str]:
-        """The weight, and what names the records."""
         return frozenset((self.weight, *self.recoded))
 
     def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> NDArray[Any]:
-        """Return the weights of all records of a part, or their names as coded among those drawn."""
         if name == self.weight:
             weights: Floats = part.weights() * self.factor[self.lot.strata.of(part)]
             return weights
@@ -146,7 +132,7 @@ def _names_of_drawn(half: Half, lot: Lot, draws: Draws) -> dict[str, tuple[Any, 
     found = {}
     for variable in naming:
         used = np.zeros(len(variable.categories), dtype=bool)
-        for there in half.numbered(_Used(variable.name, lot, draws)):
+        for there in half.numbered(partial(_used, variable.name, lot, draws)):
             used[there] = True
         codes = np.flatnonzero(used).astype(np.int32)
         made, anew = only_present(variable, codes)
@@ -156,29 +142,10 @@ def _names_of_drawn(half: Half, lot: Lot, draws: Draws) -> dict[str, tuple[Any, 
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Used:
-    """Lists the categories of the records of a part that are drawn."""
-
-    name: str
-    lot: Lot
-    draws: Draws
-
-    def __call__(self, part: Microdata, first: int) -> Codes:
-        there = part.columns[self.name][self.lot.rows(part, first, self.draws)]
-        return np.unique(there[there >= 0])
-
-
-def refuse_small_weights_in_parts(half: Half) -> None:
-    """Refuse weights that have been rescaled: a record stands at least for itself."""
-    if half.schema.weight is None:
-        return
-    found = half.total(lambda part: Sums({"small": int((part.weights() < 1).sum())}))["small"]
-    if found:
-        raise NotApplicable(
-            f"the weight {half.schema.weight!r} is below one in {found:,} record{'s' if found > 1 else ''}, but a "
-            "record stands for itself at least; give weights that add up to the population"
-        )
+def _used(name: str, lot: Lot, draws: Draws, part: Microdata, first: int) -> Codes:
+    """List the categories of the records of a part that are drawn."""
+    there = part.columns[name][lot.rows(part, first, draws)]
+    return np.unique(there[there >= 0])
 
 
 # The method
@@ -289,7 +256,7 @@ class Sampling(Method):
     def learn(self, half: Half, draws: Draws) -> Masking:
         """Find the last draw that is taken of each stratum; whether a record is drawn depends on its number alone."""
         self.masked(half.parts[0])
-        refuse_small_weights_in_parts(half)
+        refuse_small_weights(half)
         strata = strata_in_parts(half, self.strata or ())
         fractions = self._fractions(strata.named)
         counts = np.array([_count(*one) for one in zip(fractions, strata.sizes.tolist(), strict=True)])

@@ -1,10 +1,13 @@
 """Which variables a method for categories works on."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
 from sfumato.errors import NotApplicable
+from sfumato.pair import Half
+from sfumato.pair.statistics import Sums
 from sfumato.table.microdata import Microdata
 from sfumato.table.schema import Kind
 
@@ -40,12 +43,25 @@ def refuse_special(data: Microdata, names: Iterable[str]) -> None:
             )
 
 
-def refuse_small_weights(data: Microdata) -> None:
+def refuse_strangers(names: tuple[str, ...], **stated: Mapping[str, Any] | None) -> None:
+    """Refuse a parameter by key that names what is none of the keys."""
+    for what, by_key in stated.items():
+        strangers = [name for name in by_key or () if name not in names]
+        if strangers:
+            raise NotApplicable(f"{what} names {strangers[0]!r}, which is not one of the keys {', '.join(names)}")
+
+
+def refuse_small_weights(data: Microdata | Half) -> None:
     """Refuse weights that have been rescaled: a record stands at least for itself."""
-    small = np.flatnonzero(data.weights() < 1)
-    if small.size:
-        records = f"{small.size:,} record{'s' if small.size > 1 else ''}"
+    if data.schema.weight is None:
+        return
+    if isinstance(data, Half):
+        found, first = data.total(lambda part: Sums({"small": int((part.weights() < 1).sum())}))["small"], ""
+    else:
+        small = np.flatnonzero(data.weights() < 1)
+        found, first = len(small), f" (first in row {small[0] + 1})" if len(small) else ""
+    if found:
         raise NotApplicable(
-            f"the weight {data.schema.weight!r} is below one in {records} (first in row "
-            f"{small[0] + 1}), but a record stands for itself at least; give weights that add up to the population"
+            f"the weight {data.schema.weight!r} is below one in {found:,} record{'s' if found > 1 else ''}{first}, but "
+            "a record stands for itself at least; give weights that add up to the population"
         )

@@ -41,11 +41,9 @@ class EndsInParts(Masking):
 
     @property
     def changes(self) -> frozenset[str]:
-        """The variables whose ends are coded."""
         return frozenset((*self.limits, *self.codes))
 
     def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> NDArray[Any]:
-        """Code the ends of a variable of a part."""
         column = part.columns[name]
         if name in self.codes:
             return np.take(self.codes[name], column)
@@ -161,7 +159,6 @@ class TopBottomCoding(Method):
             object.__setattr__(self, "share", float(self.share))
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
-        """Name the variables this method codes in this table."""
         shares = self.share if isinstance(self.share, Mapping) else {}
         named = {*(self.top or {}), *(self.bottom or {}), *shares}
         checked(data, sorted(named))
