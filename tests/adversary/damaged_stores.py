@@ -29,8 +29,9 @@ from sfumato import (
     write_schema,
 )
 from sfumato.compare.plain import to_json
+from sfumato.compare.progress import Progress
 from sfumato.pair import Pair
-from sfumato.project.progress import Progress
+from sfumato.project.progress import read_progress
 from sfumato.project.record import Record
 from sfumato.workbench.journal import Journal
 
@@ -114,7 +115,7 @@ def strike(rng: Rng, folder: Path) -> Counter[str]:
             elif name == "schema.toml":
                 read_schema(place / name)
             else:
-                (Record if name == "plan.json" else Progress).read(place)
+                (Record.read if name == "plan.json" else read_progress)(place)
     return done
 
 

@@ -23,7 +23,7 @@ from sfumato import Engine, Experiment, Microdata
 from sfumato.compare.work import protected_parts
 from sfumato.pair.sampled import sampled
 from sfumato.project.candidates import composed_candidates
-from sfumato.project.progress import Progress
+from sfumato.project.progress import read_progress
 from small_survey import run
 
 METHODS = (
@@ -129,7 +129,7 @@ def test_nothing_else_is_left_and_only_the_owner_reads_it(swept: tuple[Path, Pat
     assert not (out / "aside").exists() and not list(out.rglob("*.part"))
     for name in ("summaries.sqlite", "results.sqlite", "plan.json", "register.protected.provenance.json"):
         assert (out / name).stat().st_mode & 0o077 == 0, name
-    progress = Progress.read(out)
+    progress = read_progress(out)
     assert progress is not None and progress.state == "done" and progress.parts >= 1
 
 

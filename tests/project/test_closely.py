@@ -12,12 +12,13 @@ import sfumato
 from sfumato.cli.app import app
 from sfumato.compare.examine import ProtectedTable, examined
 from sfumato.compare.experiment import Experiment
+from sfumato.compare.progress import Progress
 from sfumato.compare.seeds import generator
 from sfumato.errors import DataError, FileError, ParameterError
 from sfumato.project.closely import look, swept
 from sfumato.project.folder import held
 from sfumato.project.plan import planned
-from sfumato.project.progress import Progress
+from sfumato.project.progress import read_progress
 from sfumato.project.record import STORE, Record
 from sfumato.report.side_by_side import PIECES
 
@@ -113,7 +114,7 @@ def test_how_far_it_is_stands_in_the_folder(folder: Path) -> None:
     told = [(one.phase, one.candidate, one.done, one.total) for one in heard if one.phase == "examination"]
     for candidate in (K2, SWAPPED):
         assert ("examination", candidate, 0, 4) in told and ("examination", candidate, 4, 4) in told
-    ended = Progress.read(folder)
+    ended = read_progress(folder)
     assert ended is not None and ended.state == "done"
 
 

@@ -8,13 +8,13 @@ import pytest
 
 from sfumato.errors import FileError
 from sfumato.project import decision
-from sfumato.project.progress import Progress
+from sfumato.project.progress import read_progress
 from sfumato.project.record import Record
 
 CONTENTS = [b"", b"{", b"[]", b"null", b"\xff\xfe\x00", b'{"by": 3}', b"[" * 100_000, b'{"seed": 1e999}', b'"text"']
 READERS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "plan.json": (Record.read, "run the sweep again: its figures are kept"),
-    "progress.json": (Progress.read, "remove it: the next sweep writes another"),
+    "progress.json": (read_progress, "remove it: the next sweep writes another"),
     "decision.json": (decision.read, "sign the release again"),
     "results.json": (decision.withdraw, "run the sweep again: its figures are kept"),
 }

@@ -14,7 +14,7 @@ import pytest
 from sfumato.errors import FileError
 from sfumato.project.folder import held, is_locked, refuse_running, running
 from sfumato.project.in_parts import engine_for
-from sfumato.project.progress import Progress
+from sfumato.project.progress import read_progress
 
 HOLD = """
 import sys, pathlib
@@ -44,13 +44,13 @@ def test_a_second_process_is_refused_and_the_first_is_named(tmp_path: Path) -> N
             pass
         with pytest.raises(FileError, match=named):
             refuse_running(tmp_path)
-        found = Progress.read(tmp_path)
+        found = read_progress(tmp_path)
         assert found is not None and found.state == "running" and found.pid == process.pid
         process.communicate("")
     assert not is_locked(tmp_path) and running(tmp_path) is None
     with held(tmp_path):
         assert is_locked(tmp_path)
-    found = Progress.read(tmp_path)
+    found = read_progress(tmp_path)
     assert found is not None and found.state == "done"
 
 
@@ -60,7 +60,7 @@ def test_a_killed_process_frees_the_folder_and_its_progress_says_so(tmp_path: Pa
         process.send_signal(signal.SIGKILL)
         process.wait()
     refuse_running(tmp_path)
-    found = Progress.read(tmp_path)
+    found = read_progress(tmp_path)
     assert found is not None and found.state == "failed"
     assert f"process {process.pid} was ended" in found.message
     with held(tmp_path):

@@ -10,10 +10,11 @@ import pytest
 import sfumato
 from sfumato.compare.examine import PIECES
 from sfumato.compare.experiment import Experiment
+from sfumato.compare.progress import Progress, Steps
 from sfumato.errors import FileError
 from sfumato.project import progress as module
 from sfumato.project.plan import Plan, planned
-from sfumato.project.progress import Progress, Recorder, recorded
+from sfumato.project.progress import read_progress, recorded
 from sfumato.project.sweep import carry_out
 from waiting import PATIENCE
 
@@ -48,7 +49,7 @@ def test_a_sweep_tells_every_phase_and_ends_as_done(plan: Plan) -> None:
     assert {told.candidate for told in heard if told.phase in ("audit", "examination", "release")} >= {released}
     pieces = [told for told in heard if told.phase == "examination"]
     assert pieces[-1].done == pieces[-1].total == len(PIECES) and "resampling the records" in pieces[-2].running
-    last = Progress.read(plan.out)
+    last = read_progress(plan.out)
     assert last == heard[-1] and last.state == "done" and last.pid == os.getpid() and last.running == ()
     assert datetime.fromisoformat(last.started) <= datetime.fromisoformat(last.updated)
     if os.name == "posix":
@@ -57,9 +58,7 @@ def test_a_sweep_tells_every_phase_and_ends_as_done(plan: Plan) -> None:
 
 def test_with_several_processes_what_runs_is_named(plan: Plan) -> None:
     heard: list[Progress] = []
-    Experiment(plan.data, plan.methods, plan.measures, 2, seed=1).run(
-        workers=2, progress=Recorder(plan.out, hears=heard.append)
-    )
+    Experiment(plan.data, plan.methods, plan.measures, 2, seed=1).run(workers=2, progress=Steps(heard.append))
     assert max(len(told.running) for told in heard) == 2
     assert heard[-1].done == heard[-1].total == 4 and heard[-1].running == ()
 
@@ -81,7 +80,7 @@ def test_what_ends_a_sweep_is_told(
     monkeypatch.setattr(Experiment, "run", ended)
     with pytest.raises(type(error)):
         carry_out(plan)
-    found = Progress.read(plan.out)
+    found = read_progress(plan.out)
     assert found is not None and (found.state, found.message, found.phase) == (state, said, "original")
 
 
@@ -89,10 +88,11 @@ def test_the_file_is_written_seldom_and_the_end_at_once(tmp_path: Path, monkeypa
     monkeypatch.setattr(module, "SELDOM", 3600.0)
     written: list[bytes] = []
     monkeypatch.setattr("sfumato.report.page.save", lambda path, content: written.append(content))
-    with recorded(tmp_path) as recorder, recorder.tables(1000, 0) as tables:
+    with recorded(tmp_path) as steps:
+        steps.phase("candidates", total=1000)
         for _ in range(1000):
-            tables.running("MDAV(k=3)")
-            tables.finished("MDAV(k=3)")
+            steps.began("MDAV(k=3)")
+            steps.ended("MDAV(k=3)")
     assert len(written) == 3  # two phases and the end
     assert b'"done": 1000' in written[-1] and b'"state": "done"' in written[-1]
 
@@ -101,16 +101,17 @@ def test_what_happened_last_is_written_though_nothing_follows(tmp_path: Path, mo
     monkeypatch.setattr(module, "SELDOM", 0.001)
     written: Queue[bytes] = Queue()
     monkeypatch.setattr("sfumato.report.page.save", lambda path, content: written.put(content))
-    with recorded(tmp_path) as recorder, recorder.tables(3, 0) as tables:
+    with recorded(tmp_path) as steps:
+        steps.phase("candidates", total=3)
         for name in ("one", "two"):
-            tables.running(name)
+            steps.began(name)
         while b'"two"' not in (told := written.get(timeout=PATIENCE)):
             pass
         assert b'"one"' in told and b'"running"' in told
 
 
 def test_there_is_no_progress_where_no_sweep_was(tmp_path: Path) -> None:
-    assert Progress.read(tmp_path) is None
+    assert read_progress(tmp_path) is None
     (tmp_path / "progress.json").write_text("{")
     with pytest.raises(sfumato.FileError, match="Progress"):
-        Progress.read(tmp_path)
+        read_progress(tmp_path)

@@ -8,7 +8,7 @@ import pytest
 import sfumato
 from sfumato.errors import FileError, ParameterError
 from sfumato.project.folder import held
-from sfumato.project.progress import Progress
+from sfumato.project.progress import read_progress
 from sfumato.report.summary import from_json
 from small_survey import run
 
@@ -74,7 +74,7 @@ def test_a_choice_that_breaks_a_bound_is_refused_and_the_earlier_release_stays(
     with pytest.raises(ParameterError, match=refusal):
         sfumato.sweep(survey, schema, **COMMON, at_most={"DistanceLinkage": limit}, out=out, choose="MDAV(k=3)")
     assert (out / "release" / "survey.protected.csv").read_bytes() == before
-    progress = Progress.read(out)
+    progress = read_progress(out)
     assert progress is not None and progress.state == "failed" and "breaks a bound" in progress.message
     with pytest.raises(ParameterError, match="cannot be chosen, for it breaks a bound"):
         found = sfumato.sweep(

@@ -69,7 +69,6 @@ def audit(
     Example: `sfumato audit census.csv masked.csv --schema schema.toml --beside public.csv`
     """
     from sfumato.project.comparison import audit_files
-    from sfumato.project.progress import PartsWatch
 
     found = audit_files(
         original,
@@ -87,7 +86,7 @@ def audit(
         memory=memory,
         sample=sample,
         tell=say,
-        parts_watch=PartsWatch(),
+        bars=True,
     )
     if json:
         print_json(found)

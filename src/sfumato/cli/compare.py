@@ -90,7 +90,6 @@ def compare(
     Example: `sfumato compare census.csv protected.csv --records 10 --report comparison`
     """
     from sfumato.project.comparison import compare_files
-    from sfumato.project.progress import PartsWatch
     from sfumato.report.summary import to_json
 
     found = compare_files(
@@ -115,7 +114,6 @@ def compare(
         store=store,
         details=json,
         tell=say,
-        parts_watch=PartsWatch(),
         bars=True,
         command=command_line(),
     )

@@ -56,7 +56,6 @@ def protect(
 
     Example: `sfumato protect census.csv --method "RankSwapping(p=0.15)" --out protected.csv`
     """
-    from sfumato.project.progress import PartsWatch
     from sfumato.project.protect import protect_file
 
     done = protect_file(
@@ -69,7 +68,7 @@ def protect(
         engine=engine,
         memory=memory,
         tell=say,
-        parts_watch=PartsWatch(),
+        bars=True,
         **options,
     )
     if json:

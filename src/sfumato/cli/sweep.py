@@ -62,7 +62,6 @@ def sweep(
     Example: `sfumato sweep census.csv --schema schema.toml --at-most "Reidentification=5%" --out sweep`
     """
     from sfumato.project.options import SweepOptions
-    from sfumato.project.progress import PartsWatch
     from sfumato.project.sweep import swept
 
     plan, summary = swept(
@@ -71,7 +70,6 @@ def sweep(
         SweepOptions(**options),
         engine=engine,
         memory=memory,
-        parts_watch=PartsWatch(),
         tell=say,
         bars=True,
         command=lambda plan: command_line(plan.seed),

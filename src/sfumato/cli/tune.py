@@ -97,7 +97,6 @@ def tune(
     """
     from sfumato.project.folder import refuse_file_of_parts
     from sfumato.project.in_parts import engine_for, read_table
-    from sfumato.project.progress import PartsWatch
     from sfumato.table.parts import is_in_parts
 
     if out is not None and out.exists() and not force:
@@ -116,7 +115,7 @@ def tune(
     if len(ranges) == 1:
         ((over, ends),) = ranges.items()
     dialect = {"encoding": encoding, "delimiter": delimiter, "decimal": decimal}
-    with engine_for(file, engine=engine, memory=memory, workers=workers, progress=PartsWatch(), tell=say):
+    with engine_for(file, engine=engine, memory=memory, workers=workers, bars=True, tell=say):
         data, whole = read_table(file, schema, sample, say, **dialect)
         refuse_unknown(read_measures((utility, *limits, *floors)), data)
         seed = settled_seed(seed, say)

@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.arguments import YES_OR_NO, entries, require
-from sfumato.compare.progress import Watcher, watch
+from sfumato.compare.progress import Steps, steps_of
 from sfumato.compare.results import Results
 from sfumato.compare.rows import Row, row
 from sfumato.compare.seeds import LARGEST_SEED, drawn_seed
@@ -104,7 +104,7 @@ class Experiment:
         *,
         workers: int = 1,
         store: str | os.PathLike[str] | None = None,
-        progress: bool | Watcher = False,
+        progress: bool | Steps = False,
         memory: dict[Key, Cell] | None = None,
         original: bool = False,
     ) -> Results:
@@ -115,12 +115,12 @@ class Experiment:
         new. A candidate that fails becomes a row with the reason and is tried again next time. ``memory`` does the same
         for runs of one table and seed that follow each other in this process: it is read, and added to. With
         ``original`` the original is measured too, as if it were released unprotected: ``Results.unprotected``.
-        ``progress`` is True for a bar on the terminal, or who watches instead.
+        ``progress`` is True for a bar on the terminal, or the steps to tell.
         """
         if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
             raise ParameterError(f"Experiment: workers must be a whole number of at least 1; got {workers!r}")
         require("Experiment", bool, YES_OR_NO, original=original)
-        require("Experiment", bool | Watcher, "True, False or who watches", progress=progress)
+        require("Experiment", bool | Steps, "True, False or the steps to tell", progress=progress)
         require("Experiment", dict | None, "the dict of an earlier run, or an empty one", memory=memory)
         entries("Experiment", Key, "figures of an earlier run", memory=memory or ())
         start = perf_counter()
@@ -136,9 +136,10 @@ class Experiment:
             try:
                 # closed at once when something goes wrong, so that no worker runs on
                 with (
-                    watch(len(tasks), known, shown=progress) as bar,
-                    closing(outcomes(self.data, tasks, workers, bar)) as finished,
+                    steps_of(progress) as steps,
+                    closing(outcomes(self.data, tasks, workers, steps)) as finished,
                 ):
+                    steps.phase("candidates", total=len(tasks), known=known)
                     for cell in finished:
                         if kept is not None:
                             kept.add(cell)

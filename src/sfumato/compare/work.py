@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.compare.progress import Watch
+from sfumato.compare.progress import Steps
 from sfumato.compare.seeds import generator
 from sfumato.compare.store import Cell, Key, Scope, Store, kept
 from sfumato.core import Measure, Method, speaking
@@ -55,34 +55,34 @@ class Task:
 
 
 def outcomes(
-    original: Microdata | TableInParts, tasks: Sequence[Task], processes: int, watch: Watch
+    original: Microdata | TableInParts, tasks: Sequence[Task], processes: int, steps: Steps
 ) -> Generator[Cell, None, None]:
     """Yield every cell as it is finished; in which order depends on the processes, what is in it does not.
 
     The candidates of a table in parts come one after the other: the engine has the cores for the parts of each.
     """
     if isinstance(original, TableInParts):
-        yield from _of_parts(original, tasks, watch)
+        yield from _of_parts(original, tasks, steps)
         return
     processes = min(processes, len(tasks))
     if processes > 1:
         require_for_workers(processes, sum(column.nbytes for column in original.columns.values()))
-        yield from _in_processes(original, tasks, processes, watch)
+        yield from _in_processes(original, tasks, processes, steps)
         return
     half = Half.of(original)  # with the statistics computed of it so far, shared by all candidates
     for task in tasks:
-        watch.running(task.name)
+        steps.began(task.name)
         yield from carry_out(task, half)
-        watch.finished(task.name)
+        steps.ended(task.name)
 
 
-def _of_parts(original: TableInParts, tasks: Sequence[Task], watch: Watch) -> Iterator[Cell]:
+def _of_parts(original: TableInParts, tasks: Sequence[Task], steps: Steps) -> Iterator[Cell]:
     half, engine = Half.of(original), current(len(original))
     for task in tasks:
-        watch.running(task.name)
+        steps.began(task.name)
         with engine.room() as room:  # masked variables that are put into files go with the candidate
             yield from carry_out(task, half, (original, room))
-        watch.finished(task.name)
+        steps.ended(task.name)
 
 
 def carry_out(task: Task, original: Half, parts: tuple[TableInParts, Path] | None = None) -> Iterator[Cell]:
@@ -277,7 +277,7 @@ def _write(file: Any, parts: list[memoryview]) -> bool:
     return False
 
 
-def _in_processes(original: Microdata, tasks: Sequence[Task], processes: int, watch: Watch) -> Iterator[Cell]:
+def _in_processes(original: Microdata, tasks: Sequence[Task], processes: int, steps: Steps) -> Iterator[Cell]:
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     left = dict(enumerate(tasks))
@@ -288,7 +288,7 @@ def _in_processes(original: Microdata, tasks: Sequence[Task], processes: int, wa
         while left and fruitless < TRIES:
             before = len(left)
             try:
-                yield from _round(left, table, processes, watch)
+                yield from _round(left, table, processes, steps)
             except TerminatedWorkerError:
                 found = _kept_by_the_dead(left.values())
                 yield from found.values()
@@ -296,7 +296,7 @@ def _in_processes(original: Microdata, tasks: Sequence[Task], processes: int, wa
                     lacking = tuple((measure, key) for measure, key in task.wanted if key not in found)
                     left[number] = replace(task, wanted=lacking)
                     if not lacking:
-                        watch.finished(left.pop(number).name)
+                        steps.ended(left.pop(number).name)
                 fruitless = 0 if found or len(left) < before else fruitless + 1
             except PicklingError as error:
                 why = str(error.__cause__ or error).strip('"\n ').rpartition("\n")[2]  # the last line of its traceback
@@ -306,20 +306,20 @@ def _in_processes(original: Microdata, tasks: Sequence[Task], processes: int, wa
     yield from _lost(left.values())
 
 
-def _round(left: dict[int, Task], table: SharedTable | Microdata, processes: int, watch: Watch) -> Iterator[Cell]:
+def _round(left: dict[int, Task], table: SharedTable | Microdata, processes: int, steps: Steps) -> Iterator[Cell]:
     """Carry out what is left, and take out what is done; all ends where a worker dies."""
     from joblib import delayed
 
     waiting = iter(tuple(left.values()))  # joblib hands them out in this order, to as many processes as there are
     for task in islice(waiting, processes):
-        watch.running(task.name)
+        steps.began(task.name)
     jobs = (delayed(_in_process)(number, task, table) for number, task in tuple(left.items()))
     with _ended(workers(processes)(jobs)) as finished:
         for number, cells in finished:
             yield from cells
-            watch.finished(left.pop(number).name)
+            steps.ended(left.pop(number).name)
             for task in islice(waiting, 1):
-                watch.running(task.name)
+                steps.began(task.name)
 
 
 def _kept_by_the_dead(left: Iterable[Task]) -> dict[Key, Cell]:

@@ -13,17 +13,17 @@ MOST_ASKED = 20_000  # records of a table up to which it is asked which key stan
 if TYPE_CHECKING:
     from sfumato.auditing.findings import Checked
     from sfumato.compare.examine import ProtectedTable
+    from sfumato.compare.progress import Steps
     from sfumato.compare.results import Results
     from sfumato.core import Measure
     from sfumato.project.plan import Plan
-    from sfumato.project.progress import Recorder
     from sfumato.table.microdata import Microdata
     from sfumato.table.parts import TableInParts
     from sfumato.table.schema import Scenario
 
 
 def chosen_table(
-    results: "Results", plan: "Plan", tell: Tell, recorder: "Recorder"
+    results: "Results", plan: "Plan", tell: Tell, steps: "Steps"
 ) -> "tuple[ProtectedTable | None, Checked | None, tuple[str, ...]]":
     """Return the best candidate within the bounds as it goes out, its check, and those that it comes after.
 
@@ -38,19 +38,19 @@ def chosen_table(
     wish = {"risk": plan.risk} if plan.least_risk else {"utility": plan.utility}
     choice = results.choose(**wish, at_most=plan.at_most, at_least=plan.at_least, by_hand=plan.choose)
     if plan.choose is not None:
-        recorder.phase("audit", total=1, candidate=plan.choose)
+        steps.phase("audit", total=1, candidate=plan.choose)
         return *_by_hand(results, ProtectedTable(results, plan.choose), plan, tell), ()
     judged = choice.feasible[:1] if plan.despite_audit else choice.feasible
     about = results.figures[choice.objective]
     sign = -about.sign
     tried: list[tuple[ProtectedTable, Checked]] = []
     best: tuple[float, ProtectedTable, Checked] | None = None
-    recorder.phase("audit", total=len(judged))
+    steps.phase("audit", total=len(judged))
     for done, candidate in enumerate(judged):
         before = sign * results.row(candidate).means[choice.objective]
         if best is not None and before <= best[0]:
             break
-        recorder.step(candidate=candidate, done=done)
+        steps.step(candidate=candidate, done=done)
         table = ProtectedTable(results, candidate)
         checked = checked_release(results, table, plan)
         tried.append((table, checked))

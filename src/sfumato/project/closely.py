@@ -13,8 +13,8 @@ from sfumato.project.record import STORE, Record
 from sfumato.table.formats import a_path
 
 if TYPE_CHECKING:
+    from sfumato.compare.progress import Listener
     from sfumato.compare.results import Results
-    from sfumato.project.progress import Hears
     from sfumato.report.side_by_side import SideBySide
     from sfumato.table.microdata import Microdata
     from sfumato.table.parts import TableInParts
@@ -28,7 +28,7 @@ def look(
     *,
     schema: str | Path | None = None,
     tell: "Tell | None" = None,
-    watch: "Hears | None" = None,
+    watch: "Listener | None" = None,
     bars: bool = False,
 ) -> "SideBySide":
     """Look closely at two or three candidates of a sweep's folder, and lay them side by side.
@@ -47,11 +47,11 @@ def look(
     refuse_running(folder)
     results = swept(folder, schema, tell=tell or unheard)
     labels = [label_in(results, said) for said in wanted]
-    with held(folder), recorded(folder, hears=watch, bars=bars) as recorder:
+    with held(folder), recorded(folder, hears=watch, bars=bars) as steps:
         found = []
         for label in labels:
-            recorder.phase("examination", total=len(PIECES), candidate=label)
-            found.append(examine(results, label, what=PIECES, progress=recorder))
+            steps.phase("examination", total=len(PIECES), candidate=label)
+            found.append(examine(results, label, what=PIECES, progress=steps))
     return side_by_side(results, found)
 
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from sfumato.auditing.findings import Audit, Checked
     from sfumato.compare.defaults import Chosen
     from sfumato.compare.examine import Piece
+    from sfumato.compare.progress import Steps
     from sfumato.core import Measure
     from sfumato.measurement import Measurement
     from sfumato.pair import Pair
     from sfumato.pair.random_order import RandomOrder
-    from sfumato.project.progress import PartsWatch
     from sfumato.report.summary import Summary
     from sfumato.table.microdata import Microdata
     from sfumato.table.parts import TableInParts
@@ -97,7 +97,6 @@ def compare_files(
     store: str | Path | None = None,
     details: bool = True,
     tell: Tell | None = None,
-    parts_watch: Any = None,
     bars: bool = False,
     command: str | None = None,
 ) -> ComparedFiles:
@@ -122,7 +121,7 @@ def compare_files(
     >>> list(found.figures), found.kept
     (['InformationLoss()'], True)
     """
-    from sfumato.project.progress import PartsWatch
+    from sfumato.compare.progress import Bar, Steps
     from sfumato.table.parts import is_in_parts
 
     who = "compare_files"
@@ -153,8 +152,8 @@ def compare_files(
         in_memory = {"population": population, "records": records, "report": report, "audience": external}
         _refuse_of_parts(**in_memory, at_most=at_most, at_least=at_least, **dialect)
         place = None if store is None else a_path(store)
-        watch = parts_watch or PartsWatch(shown=False)
-        return _compared_in_parts(before, after, asked, said, engine=engine, memory=memory, store=place, watch=watch)
+        steps = Steps(*([Bar()] if bars else []))
+        return _compared_in_parts(before, after, asked, said, engine=engine, memory=memory, store=place, steps=steps)
     if memory is not None or store is not None:
         raise ParameterError("--memory and --store are for tables in parts: a folder, or a pattern of files")
     return _compared(
@@ -376,7 +375,7 @@ def _compared_in_parts(
     engine: str,
     memory: str | None,
     store: Path | None,
-    watch: "PartsWatch",
+    steps: "Steps",
 ) -> ComparedFiles:
     """Measure a protected table in parts against its original, part by part."""
     from sfumato.engine import Engine
@@ -384,14 +383,14 @@ def _compared_in_parts(
     from sfumato.project.tables import beside_original, scan_protected
     from sfumato.table.parts import scan
 
-    with Engine(engine, store=store, memory=memory, progress=watch) as where:
+    with Engine(engine, store=store, memory=memory, progress=steps.part) as where:
         before = scan(original, asked.schema, executor=where.executor)
         after = scan_protected(protected, before, asked.protected_schema, tell)
         tell(f"original {before!r}, protected {after!r}; memory {where.memory / 1e9:.1f} GB")
         after = after.unmatched() if asked.unmatched else beside_original(after, protected, before, tell)
         pair = Pair.of(before, after)
         wanted = _measured_in_parts() if asked.measures is None else asked.measures
-        found, reasons = _measured(pair, wanted, asked.seed, watch)
+        found, reasons = _measured(pair, wanted, asked.seed, steps)
         lacking = not asked.unmatched and not pair.matched  # half of the measures need to know which record is which
         peak = getattr(where.executor, "peak_bytes", 0)
     if peak:
@@ -416,18 +415,18 @@ def _measured_in_parts() -> "list[Measure]":
 
 
 def _measured(
-    pair: "Pair", measures: "Sequence[Measure]", seed: int, watch: "PartsWatch"
+    pair: "Pair", measures: "Sequence[Measure]", seed: int, steps: "Steps"
 ) -> "tuple[dict[str, Measurement], dict[str, str]]":
     """Return what measures say of two tables in parts, and of the others why they say nothing."""
     found: dict[str, Measurement] = {}
     reasons: dict[str, str] = {}
     for measure in measures:
-        watch.what = type(measure).__name__
+        steps.began(type(measure).__name__)
         try:
             found[repr(measure)] = measure.evaluate_pair(pair, rng=seed)
         except NotApplicable as refusal:
             reasons[repr(measure)] = str(refusal)
-    watch.end()
+        steps.ended(type(measure).__name__)
     return found, reasons
 
 
@@ -448,14 +447,14 @@ def audit_files(
     memory: str | None = None,
     sample: int = SAMPLED,
     tell: Tell | None = None,
-    parts_watch: Any = None,
+    bars: bool = False,
 ) -> "Audit":
     """Try to restore what was protected in a file from the rest of it, as an intruder would.
 
     It is what ``sfumato audit`` does, and :func:`audit` of the two files: a release of ours is put in order by the
     note on it, and what its repairs left out does not count as protected. ``beside`` names other releases of the same
     records, files or the folders of sweeps. A folder or a pattern of files is a table in parts, of which a ``sample``
-    of the records is audited. ``tell`` hears the messages.
+    of the records is audited. ``tell`` hears the messages, ``bars`` shows how far it is.
 
     >>> import tempfile, sfumato
     >>> survey = sfumato.household_survey(60)
@@ -474,11 +473,12 @@ def audit_files(
     who = "audit_files"
     require_whole(who, least=0, most=None, seed=seed)
     require(who, str | None, TEXT, engine=engine, memory=memory)
+    require(who, bool, YES_OR_NO, bars=bars)
     before, after, said = a_path(original), a_path(protected), tell or unheard
     stated = None if protected_schema is None else a_path(protected_schema)
     places = [a_path(place) for place in entries(who, object, "files", beside=beside or ())]
     dialect = dict(zip(DIALECT, (encoding, delimiter, decimal), strict=True))
-    with engine_for(before, after, engine=engine, memory=memory, progress=parts_watch, tell=said) as parts:
+    with engine_for(before, after, engine=engine, memory=memory, bars=bars, tell=said) as parts:
         if parts is not None:
             if places:
                 raise ParameterError("--beside: other releases are looked at beside a table in memory only")

@@ -1,11 +1,12 @@
 """What a sweep of a table in parts does otherwise: how it is read, where it is computed, and what its memory was."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sfumato.compare.progress import Bar, Steps
 from sfumato.engine import Engine, current
 from sfumato.errors import DataError, ParameterError
 from sfumato.pair.sampled import sampled
@@ -31,13 +32,13 @@ def engine_for(
     workers: int | None = None,
     out: Path | None = None,
     store: Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    bars: bool = False,
     tell: Tell = unheard,
 ) -> "Iterator[Engine | None]":
     """Open the engine for tables in parts, and say at the end what memory they took; nothing for files of one part.
 
     What parts were summarised to is kept in ``store``, or in the folder ``out``, where a killed run goes on, and what
-    does not fit into memory is put there too, for a while.
+    does not fit into memory is put there too, for a while. With ``bars`` the terminal shows how far passes are.
     """
     if not any(map(is_in_parts, files)):
         if engine is not None or memory is not None:
@@ -50,6 +51,7 @@ def engine_for(
         out.mkdir(parents=True, exist_ok=True)
         store = out / SUMMARIES
     processes = workers if where == "local" else None
+    progress = Steps(Bar()).part if bars else None
     try:
         with Engine(where, processes=processes, store=store, folder=aside, memory=memory, progress=progress) as opened:
             yield opened

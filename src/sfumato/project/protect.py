@@ -50,7 +50,7 @@ def protect_file(
     engine: str | None = None,
     memory: str | None = None,
     tell: Tell | None = None,
-    parts_watch: Any = None,
+    bars: bool = False,
     **options: Any,
 ) -> ProtectedFile:
     """Protect a file by one method and write it as it may go out, with a note on how it was made beside it.
@@ -59,15 +59,16 @@ def protect_file(
     gives back is audited and repaired; a table that still gives values back is not written unless ``despite_audit``,
     nor is one with variables of which nobody has said the role unless ``on_undeclared`` says what becomes of them.
     ``as_is`` writes what the method made. A folder or a pattern of files is a table in parts, masked part by part and
-    written as a folder. ``options`` are those of :class:`SweepOptions` that concern a release.
+    written as a folder. ``options`` are those of :class:`SweepOptions` that concern a release, and ``bars`` shows on
+    the terminal how far it is.
     """
     from sfumato.project.in_parts import engine_for
 
-    require("protect_file", bool, YES_OR_NO, force=force, as_is=as_is)
+    require("protect_file", bool, YES_OR_NO, force=force, as_is=as_is, bars=bars)
     require("protect_file", str | None, TEXT, engine=engine, memory=memory)
     asked, one, said = options_of("protect_file", options), read_method(method, "protect"), tell or unheard
     file, target = a_path(file), None if out is None else a_path(out)
-    with engine_for(file, engine=engine, memory=memory, progress=parts_watch, tell=said) as parts:
+    with engine_for(file, engine=engine, memory=memory, bars=bars, tell=said) as parts:
         place = _file(file, target, force=force) if parts is None else _folder(file, target, force=force)
         return _protected(file, one, schema, place, asked, said, as_is=as_is)
 

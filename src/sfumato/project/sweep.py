@@ -13,10 +13,10 @@ from sfumato.table.formats import a_path
 
 if TYPE_CHECKING:
     from sfumato.compare.examine import Examination, ProtectedTable
+    from sfumato.compare.progress import Listener, Steps
     from sfumato.compare.results import Results
     from sfumato.compare.rows import Row
     from sfumato.project.plan import Plan
-    from sfumato.project.progress import Hears, Recorder
     from sfumato.report.summary import Summary
 
 
@@ -27,7 +27,7 @@ def sweep(
     engine: str | None = None,
     memory: str | None = None,
     tell: "Tell | None" = None,
-    watch: "Hears | None" = None,
+    watch: "Listener | None" = None,
     bars: bool = False,
     **options: Any,
 ) -> "Summary":
@@ -68,8 +68,7 @@ def swept(
     memory: str | None,
     command: "Callable[[Plan], str]",
     tell: "Tell | None" = None,
-    watch: "Hears | None" = None,
-    parts_watch: Any = None,
+    watch: "Listener | None" = None,
     bars: bool = False,
 ) -> "tuple[Plan, Summary]":
     """Plan a sweep and carry it out; ``command`` says what it was called by, for the report."""
@@ -81,7 +80,7 @@ def swept(
     file, out, said = a_path(file), a_path(options.out), tell or unheard
     refuse_place(out, file)
     where: dict[str, Any] = {"engine": engine, "memory": memory, "workers": options.workers, "out": out}
-    with engine_for(file, **where, progress=parts_watch, tell=said):
+    with engine_for(file, **where, bars=bars, tell=said):
         plan = planned(file, schema, tell=said, **options.settings())
         ways = f"{count(len(plan.methods), 'way')} ({count(plan.replicates, 'draw')} of random ones)"
         said(f"protecting {plan.name} in {ways} and measuring each …")
@@ -102,7 +101,7 @@ sweep.__signature__ = _parameters()  # type: ignore[attr-defined]
 
 
 def carry_out(
-    plan: "Plan", *, tell: Tell = unheard, watch: "Hears | None" = None, bars: bool = False, command: str = ""
+    plan: "Plan", *, tell: Tell = unheard, watch: "Listener | None" = None, bars: bool = False, command: str = ""
 ) -> "Summary":
     """Run the experiment, look closely at the chosen table, and write it and the report.
 
@@ -114,33 +113,27 @@ def carry_out(
 
     with (
         held(make_folder(plan.out)),
-        recorded(plan.out, hears=watch, bars=bars) as recorder,
-        _parts_counted(plan, recorder, shown=bars),
+        recorded(plan.out, hears=watch, bars=bars) as steps,
+        _parts_counted(plan, steps),
     ):
-        return _carried_out(plan, tell, recorder, command)
+        return _carried_out(plan, tell, steps, command)
 
 
 @contextmanager
-def _parts_counted(plan: "Plan", recorder: "Recorder", *, shown: bool) -> Iterator[None]:
+def _parts_counted(plan: "Plan", steps: "Steps") -> Iterator[None]:
     """Count the parts of a table in parts, as the engine goes through them."""
     from sfumato.engine import current
-    from sfumato.project.progress import PartsWatch
 
-    if plan.whole is None:
-        yield
-        return
-    engine = current(len(plan.whole))
-    before, watch = engine.progress, PartsWatch(shown=shown, hears=recorder.part)
-    watch.what, watch.quiet = plan.name, lambda: recorder.draws
-    engine.progress = watch
+    engine = current(0 if plan.whole is None else len(plan.whole))
+    before = engine.progress
+    engine.progress = steps.part
     try:
         yield
     finally:
-        watch.end()
         engine.progress = before
 
 
-def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -> "Summary":
+def _carried_out(plan: "Plan", tell: Tell, steps: "Steps", command: str) -> "Summary":
     from sfumato.compare.experiment import Experiment
     from sfumato.project.choosing import chosen_table, in_the_way
     from sfumato.project.plan import wider
@@ -175,8 +168,8 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
     Record.of(plan).save(plan.out)
     store = plan.out / STORE
     _warn(experiment.measure_original(store=store), plan, tell)
-    results = _scored(experiment.run(workers=plan.workers, store=store, progress=recorder, original=True))
-    table, checked, passed_over = chosen_table(results, plan, tell, recorder)
+    results = _scored(experiment.run(workers=plan.workers, store=store, progress=steps, original=True))
+    table, checked, passed_over = chosen_table(results, plan, tell, steps)
     bounded = bool(plan.at_most or plan.at_least)
     failed = table is None or (checked is not None and not checked.passed and not plan.despite_audit)
     more = wider(plan) if bounded and failed else None
@@ -186,11 +179,11 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         plan = more
         Record.of(plan).save(plan.out)
         experiment = replace(experiment, methods=plan.methods)
-        results = _scored(experiment.run(workers=plan.workers, store=store, progress=recorder, original=True))
-        table, checked, passed_over = chosen_table(results, plan, tell, recorder)
+        results = _scored(experiment.run(workers=plan.workers, store=store, progress=steps, original=True))
+        table, checked, passed_over = chosen_table(results, plan, tell, steps)
     summary = summarise(
         results,
-        _examined(results, table, plan, recorder) if table is not None else None,
+        _examined(results, table, plan, steps) if table is not None else None,
         risk=plan.risk,
         utility=plan.utility,
         at_most=plan.at_most,
@@ -209,7 +202,7 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         in_the_way=in_the_way(results, plan) if table is None else (),
         widest=more is not None or plan.breadth == MAX_BREADTH,
     )
-    recorder.phase("report")
+    steps.phase("report")
     remove_unfinished(plan)
     write_scripts(plan, tell)
     if table is None or not summary.verdict.publish:
@@ -227,7 +220,7 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         forget_release(plan, tell)
     write_report(summary, plan.out)
     write_report(summary, release_folder(plan), audience="external")
-    recorder.phase("release", candidate=table.candidate)
+    steps.phase("release", candidate=table.candidate)
     if not there:
         write_chosen(results, table, plan, summary, key, tell)
         signed = _with_decision(summary, plan, tell)  # it holds if the file is the same, byte for byte
@@ -262,12 +255,12 @@ def _warn(before: "Row", plan: "Plan", tell: Tell) -> None:
             )
 
 
-def _examined(results: "Results", table: "ProtectedTable", plan: "Plan", recorder: "Recorder") -> "Examination":
+def _examined(results: "Results", table: "ProtectedTable", plan: "Plan", steps: "Steps") -> "Examination":
     from sfumato.compare.examine import PIECES, examine
 
     what = [piece for piece in PIECES if plan.bootstrap or piece != "bootstrap"]
     return examine(
-        results, table.candidate, what=what, risk=plan.risk, utility=plan.utility, table=table, progress=recorder
+        results, table.candidate, what=what, risk=plan.risk, utility=plan.utility, table=table, progress=steps
     )
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.compare import work
-from sfumato.compare.progress import watch
+from sfumato.compare.progress import steps_of
 from sfumato.core import Method
 from sfumato.errors import DataError, ParameterError
 from sfumato.methods import GroupedMicroaggregation, GroupedSwapping, KimNoise
@@ -255,7 +255,8 @@ def _repeated(
     repetitions: int, seed: int, sizes: tuple[int, ...], workers: int, *, progress: bool
 ) -> Iterator[dict[Cell, tuple[float, ...]]]:
     """Carry out the repetitions, in their order whatever the workers."""
-    with watch(repetitions, 0, shown=progress) as bar:
+    with steps_of(progress) as steps:
+        steps.phase("candidates", total=repetitions)
         if workers == 1:
             done = (repetition(number, seed, sizes) for number in range(repetitions))
         else:
@@ -264,7 +265,7 @@ def _repeated(
             parallel = work.workers(workers, unordered=False)
             done = parallel(delayed(repetition)(number, seed, sizes) for number in range(repetitions))
         for number, found in enumerate(done):
-            bar.finished(f"sample {number + 1}")
+            steps.ended(f"sample {number + 1}")
             yield found
 
 

@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from sfumato.compare.figures import listed
-from sfumato.compare.progress import watch
+from sfumato.compare.progress import steps_of
 from sfumato.compare.work import versions
 from sfumato.core import Method
 from sfumato.errors import ParameterError
@@ -187,14 +187,15 @@ def run(
     households, draws = records or HOUSEHOLDS, replicates or 1
     large, small = household_survey(households, seed=2024), household_survey(max(households // 4, 20), seed=2024)
     lines, scores = [], {}
-    with watch(len(protections()) + 2, 0, shown=progress) as bar:
+    with steps_of(progress) as steps:
+        steps.phase("candidates", total=len(protections()) + 2)
         for name, (family, protect) in _files().items():
             many = [protect(large, seed + draw) for draw in range(draws)]
             few = [protect(small, seed + draw) for draw in range(draws)]
             lines.append(_line(name, family, [_judged(large, p) for p in many], [_judged(small, p) for p in few]))
             if family != "frames":
                 scores[name] = scored(large, many)
-            bar.finished(name)
+            steps.ended(name)
     halves = {line.name: (line.figures["univariate"].ours, line.figures["bivariate"].ours) for line in lines}
     halves = {name: halves[name] for name in scores}
     ranked = tuple(sorted(lines, key=lambda line: -line.figures["GDU"].ours))

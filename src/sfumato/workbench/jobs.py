@@ -19,9 +19,10 @@ from threading import Lock
 from typing import Any, Literal
 
 from sfumato.compare import plain
+from sfumato.compare.progress import Progress
 from sfumato.errors import FileError, SfumatoError
 from sfumato.project.folder import is_locked, refuse_running, running
-from sfumato.project.progress import Progress
+from sfumato.project.progress import read_progress
 from sfumato.report.wording import duration
 from sfumato.table.atomic import replacing
 
@@ -107,7 +108,7 @@ class Jobs:
         """Tell what is running, or how the last run ended; None if there was none."""
         started = self._started()
         try:
-            progress = Progress.read(self.folder)
+            progress = read_progress(self.folder)
         except SfumatoError:
             progress = None
         if progress is None:

@@ -1,11 +1,10 @@
 """One candidate looked at closely: each piece by its name, kept where the figures are kept, and never made twice."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from sfumato.arguments import entries, require, require_number, require_whole
 from sfumato.compare import plain
@@ -35,7 +34,7 @@ from sfumato.compare.examine.records import (
     worst_scenario,
 )
 from sfumato.compare.examine.variables import distributions, regressions, utility_found
-from sfumato.compare.progress import shared_out
+from sfumato.compare.progress import Steps, steps_of
 from sfumato.compare.results import Results, Which
 from sfumato.core import Measure, Method
 from sfumato.errors import OF_THE_RUN, NotApplicable, ParameterError, unexpected
@@ -93,68 +92,6 @@ class ProtectedTable:
         return Blanks(self.results.whole, self.whole)
 
 
-# One line per piece of an examination, with the time it takes; silent if nobody watches.
-
-
-class Lines(Protocol):
-    """What an examination tells while it runs."""
-
-    def running(self, piece: Piece) -> AbstractContextManager[Callable[[int, int], None]]:
-        """Show a line while a piece is looked at; what is returned hears how much of how much is done."""
-
-
-class Follower(Protocol):
-    """Who follows examinations by other means than lines on the terminal."""
-
-    def pieces(self, wanted: tuple[Piece, ...]) -> AbstractContextManager[Lines]:
-        """Follow an examination of these pieces."""
-
-
-class _Silent:
-    def running(self, piece: Piece) -> AbstractContextManager[Callable[[int, int], None]]:
-        return nullcontext(_unheard)
-
-
-def lines(wanted: tuple[Piece, ...], *, shown: bool | Follower) -> AbstractContextManager[Lines]:
-    """Return what follows an examination: a follower, lines on the terminal, or silence."""
-    if not isinstance(shown, bool):
-        return shown.pieces(wanted)
-    if not shown:
-        return nullcontext(_Silent())
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    return _Shown(console) if console.is_terminal else nullcontext(_Silent())
-
-
-class _Shown:
-    def __init__(self, console: Any) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-        self._name, bar = shared_out(console.width, len("100/1000:00:00") + 3)
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-        )
-
-    @contextmanager
-    def running(self, piece: Piece) -> Iterator[Callable[[int, int], None]]:
-        task = self._progress.add_task(SAID[piece][: self._name].ljust(self._name), total=None)
-        yield lambda done, total: self._progress.update(task, completed=done, total=total)
-        self._progress.update(task, completed=1, total=1)
-
-    def __enter__(self) -> "_Shown":
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-
 # The pieces, each kept under a name that holds all it depends on.
 
 
@@ -168,14 +105,14 @@ def examine(
     listed: int = LISTED,
     seconds: float | None = SECONDS,
     table: ProtectedTable | None = None,
-    progress: bool | Follower = False,
+    progress: bool | Steps = False,
 ) -> Examination:
     """Look closely at one candidate, of which the table of replicate 0 is examined.
 
     ``what`` names the pieces wanted. ``risk`` orders the ``listed`` records at risk, and the figures of ``risk`` and
     ``utility`` are resampled over records, for at most ``seconds``. What an earlier examination kept is not made
-    again. The protected ``table`` is made only if a piece needs it, and then once. ``progress`` is True for lines on
-    the terminal, or who follows instead. A piece that fails is told of in ``failed``, and the others are looked at.
+    again. The protected ``table`` is made only if a piece needs it, and then once. ``progress`` is True for a bar on
+    the terminal, or the steps to tell. A piece that fails is told of in ``failed``, and the others are looked at.
     """
     require("examine", Results, "the results of an experiment", results=results)
     require("examine", str | Method, "the name of a candidate", candidate=candidate)
@@ -188,15 +125,17 @@ def examine(
     look = _Look(results, ProtectedTable(results, candidate) if table is None else table, axes, first, listed, seconds)
     found: dict[Piece, Any] = {}
     failed: dict[Piece, str] = {}
-    with lines(ordered, shown=progress) as shown:
+    with steps_of(progress) as steps:
+        steps.phase("examination", total=len(ordered), candidate=steps.now.candidate)
         for piece in ordered:
-            with shown.running(piece) as told:
-                try:
-                    found[piece] = look.pieces[piece](told)
-                except OF_THE_RUN:
-                    raise
-                except Exception as error:
-                    failed[piece] = unexpected(error)
+            steps.began(SAID[piece])
+            try:
+                found[piece] = look.pieces[piece](steps.part)
+            except OF_THE_RUN:
+                raise
+            except Exception as error:
+                failed[piece] = unexpected(error)
+            steps.ended(SAID[piece])
     return Examination(look.candidate, **found, failed=failed)
 
 
