@@ -32,8 +32,6 @@ LONG = {
     ("kernels/uniques/compiled.py", "split"): 16,
     ("project/comparison.py", "audit_files"): 16,
     ("project/comparison.py", "compare_files"): 24,  # what a command takes
-    ("project/tables.py", "write_protected_parts"): 14,
-    ("project/tables.py", "write_protected"): 13,
     ("report/summarise.py", "summarise"): 19,
     ("report/verdict.py", "verdict_of"): 16,
 }

@@ -139,11 +139,11 @@ def test_inspect_shows_a_sample(register: tuple[Path, Path, Microdata], tmp_path
 def test_inspect_says_of_a_larger_register_what_is_of_a_sample(
     register: tuple[Path, Path, Microdata], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sfumato.project import in_parts
+    from sfumato.project import tables
 
     folder, _, data = register
-    read_all = in_parts.read_table
-    monkeypatch.setattr(in_parts, "read_table", lambda file, schema, **how: read_all(file, schema, 200, **how))
+    read_all = tables.read_table
+    monkeypatch.setattr(tables, "read_table", lambda file, schema, **how: read_all(file, schema, 200, **how))
     out = tmp_path / "schema.toml"
     done = run("inspect", folder, "--out", out)
     assert done.exit_code == 0, done.output

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from sfumato.errors import FileError
+from sfumato.project.engines import engine_for
 from sfumato.project.folder import held, is_locked, refuse_running, running
-from sfumato.project.in_parts import engine_for
 from sfumato.project.progress import read_progress
 
 HOLD = """

@@ -67,7 +67,8 @@ def inspect(
     Example: `sfumato inspect census.csv --out census.toml`
     """
     from sfumato.auditing.proposals import proposals
-    from sfumato.project.in_parts import engine_for, read_table
+    from sfumato.project.engines import engine_for
+    from sfumato.project.tables import read_table
     from sfumato.table.roles import with_proposed_roles
     from sfumato.table.schema_file import schema_text
 

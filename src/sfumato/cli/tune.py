@@ -95,8 +95,9 @@ def tune(
 
     Example: `sfumato tune census.csv --method RankSwapping --at-most "DistanceLinkage=5%" --out protected.csv`
     """
+    from sfumato.project.engines import engine_for
     from sfumato.project.folder import refuse_file_of_parts
-    from sfumato.project.in_parts import engine_for, read_table
+    from sfumato.project.tables import read_table
     from sfumato.table.parts import is_in_parts
 
     if out is not None and out.exists() and not force:
@@ -209,20 +210,16 @@ def _write(
     It is for its owner alone: no repair was made and no audit, so that ids and the order of the records are there.
     """
     from sfumato.compare.examine.facts import caution_facts
-    from sfumato.project.tables import write_protected, write_protected_parts
+    from sfumato.project.tables import Provenance, write_protected
     from sfumato.report.cautions import cautions
 
     figures = {key: values[0] for key, values in found.row.values.items()}  # of this table, not of all draws
     name = repr(found.method)
     protected = found.results.protect(name)
     told = cautions(found.results, found.row, caution_facts(data, protected), found.bounds)
-    how: dict[str, Any] = {"source": source, "method": found.method, "seed": seed, "figures": figures, "notes": told}
-    how["private"] = True
-    if whole is None:
-        write_protected(protected, out, **how, tell=say)
-    else:
-        made = found.results.protected(name)
-        write_protected_parts(made, out, names=made.schema.names, order_key=None, original=whole, **how)
+    made = Provenance(source=source, original=whole, method=found.method, seed=seed, figures=figures, notes=tuple(told))
+    table = protected if whole is None else found.results.protected(name)
+    write_protected(table, out, made, private=True, tell=say)
     say(f"wrote {out}, as the method made it and for you alone; `sfumato protect` makes it ready to go out")
     for caution in told:
         say(f"! {caution}")

@@ -95,7 +95,7 @@ def carry_out(task: Task, original: Half, parts: tuple[TableInParts, Path] | Non
     fatal = () if parts is None else (EngineError, FileError)
     table: Microdata | TableInParts
     try:
-        table = _table(task, original.parts[0]) if parts is None else _table_in_parts(task, *parts)
+        table = _table(task, original.parts[0]) if parts is None else _table(task, *parts)
         pair = Pair.of(original, table) if parts is None else _paired(original, table, parts[0])
     except fatal:
         raise
@@ -127,26 +127,19 @@ def carry_out(task: Task, original: Half, parts: tuple[TableInParts, Path] | Non
         yield cell
 
 
-def _table(task: Task, original: Microdata) -> Microdata:
-    if isinstance(task.source, SfumatoError):
-        raise task.source
-    if isinstance(task.source, Microdata):
-        return task.source
-    assert isinstance(task.source, Method)  # of a table in memory no candidate is in parts
-    rng = generator(task.seed, task.source, task.replicate)
-    return task.source.protect(original, rng=rng, rounded=task.rounded)
-
-
-def _table_in_parts(task: Task, original: TableInParts, room: Path) -> TableInParts:
-    """Return a candidate of a table in parts: masked when it is asked for, or protected elsewhere."""
-    if isinstance(task.source, SfumatoError):
-        raise task.source
-    if isinstance(task.source, TableInParts):
-        return task.source
-    assert isinstance(task.source, Method)  # of a table in parts no candidate is in memory
+def _table(task: Task, original: Microdata | TableInParts, room: Path | None = None) -> Microdata | TableInParts:
+    """Return a candidate: masked now, part by part when it is asked for (in ``room``), or protected elsewhere."""
+    source = task.source
+    if isinstance(source, SfumatoError):
+        raise source
+    if not isinstance(source, Method):
+        return source
+    rng = generator(task.seed, source, task.replicate)
+    if isinstance(original, Microdata):
+        return source.protect(original, rng=rng, rounded=task.rounded)
+    assert room is not None
     with current(len(original)).into(room):
-        rng = generator(task.seed, task.source, task.replicate)
-        return protected_parts(task.source, original, rng, rounded=task.rounded)
+        return protected_parts(source, original, rng, rounded=task.rounded)
 
 
 def protected_parts(

@@ -1,6 +1,6 @@
 """Candidates of a finished sweep, looked at closely and laid side by side: what ``sfumato look`` does, from Python."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,7 +80,7 @@ def label_in(results: "Results", said: str) -> str:
 
 
 def _original(record: Record, folder: Path, schema: str | Path | None) -> "Microdata | TableInParts":
-    from sfumato.project.in_parts import scan_table
+    from sfumato.project.tables import scan_table
     from sfumato.table.files import read
     from sfumato.table.schema_file import schema_of
 
@@ -100,16 +100,11 @@ def _original(record: Record, folder: Path, schema: str | Path | None) -> "Micro
 def _elsewhere(
     record: Record, data: "Microdata | TableInParts", tell: Tell
 ) -> "Mapping[str, Microdata] | Mapping[str, TableInParts]":
-    from sfumato.project.in_parts import scanned_elsewhere
-    from sfumato.project.tables import read_protected
+    from sfumato.project.tables import read_elsewhere
     from sfumato.table.parts import TableInParts
 
     if isinstance(data, TableInParts):
-        return scanned_elsewhere(record.elsewhere_files, data)
-    paths: Sequence[Path] = [Path(path) for path in record.elsewhere_files if Path(path).exists()]
-    return {
-        path.name: read_protected(
-            path, data, tell=tell, encoding=record.encoding, delimiter=record.delimiter, decimal=record.decimal
-        )
-        for path in paths
-    }
+        return read_elsewhere(record.elsewhere_files, data)
+    dialect = {"encoding": record.encoding, "delimiter": record.delimiter, "decimal": record.decimal}
+    paths = [path for path in record.elsewhere_files if Path(path).exists()]
+    return read_elsewhere(paths, data, tell, **dialect)

@@ -380,12 +380,12 @@ def _compared_in_parts(
     """Measure a protected table in parts against its original, part by part."""
     from sfumato.engine import Engine
     from sfumato.pair import Pair
-    from sfumato.project.tables import beside_original, scan_protected
+    from sfumato.project.tables import beside_original, read_protected
     from sfumato.table.parts import scan
 
     with Engine(engine, store=store, memory=memory, progress=steps.part) as where:
         before = scan(original, asked.schema, executor=where.executor)
-        after = scan_protected(protected, before, asked.protected_schema, tell)
+        after = read_protected(protected, before, asked.protected_schema, as_written=True, tell=tell)
         tell(f"original {before!r}, protected {after!r}; memory {where.memory / 1e9:.1f} GB")
         after = after.unmatched() if asked.unmatched else beside_original(after, protected, before, tell)
         pair = Pair.of(before, after)
@@ -466,7 +466,7 @@ def audit_files(
     False
     """
     from sfumato.auditing.audit import audit
-    from sfumato.project.in_parts import engine_for
+    from sfumato.project.engines import engine_for
     from sfumato.project.tables import order_of, read_protected, released_in, without_left_out
     from sfumato.table.files import read
 
@@ -505,15 +505,14 @@ def _both_in_parts(
 ) -> "tuple[TableInParts, TableInParts, RandomOrder | None]":
     """Look through both tables in parts, and find the order of a release of ours."""
     from sfumato.pair.random_order import RandomOrder
-    from sfumato.project.in_parts import scan_table
-    from sfumato.project.tables import left_out_of, order_told, place_of, scan_protected
+    from sfumato.project.tables import left_out_of, order_told, place_of, read_protected, scan_table
     from sfumato.table.parts import is_in_parts
 
     for path in (original, protected):
         if not is_in_parts(path):
             raise ParameterError(f"{path} is one file and the other table is in parts; name a folder for both")
     before, place = scan_table(original, schema, **dialect), place_of(protected)
-    after = scan_protected(protected, before, protected_schema, tell)
+    after = read_protected(protected, before, protected_schema, as_written=True, tell=tell)
     gone = left_out_of(place, before.schema.names, tell)
     before = before.only(name for name in before.schema.names if name not in gone)
     found = order_told(place, tell)

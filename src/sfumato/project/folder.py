@@ -170,7 +170,7 @@ def folder_of_parts(file: Path) -> Path:
 
 
 def _is_ours(folder: Path) -> bool:
-    from sfumato.project.in_parts import ASIDE, SUMMARIES
+    from sfumato.project.engines import ASIDE, SUMMARIES
     from sfumato.project.progress import NAME as PROGRESS
     from sfumato.project.record import NAME as PLAN
     from sfumato.project.record import STORE

@@ -15,7 +15,6 @@ from sfumato.project.candidates import (
     refuse_unmakeable,
 )
 from sfumato.project.folder import make_folder, remembered_seed
-from sfumato.project.in_parts import read_table, scanned_elsewhere
 from sfumato.project.options import MAX_BREADTH, SweepOptions, Tell, options_of, unheard, workers_or_default
 from sfumato.project.reading import (
     OnUndeclared,
@@ -28,6 +27,7 @@ from sfumato.project.reading import (
     read_methods,
     refuse_unknown,
 )
+from sfumato.project.tables import read_elsewhere, read_table
 from sfumato.table.formats import a_path
 from sfumato.table.parts import name_of_parts
 from sfumato.table.roles import Undeclared
@@ -121,7 +121,7 @@ def planned(file: str | Path, schema: str | Path | None = None, *, tell: Tell = 
     refuse_misnamed(asked, begun, data)
     paths = tuple(options.candidates)
     tables: Mapping[str, Microdata | TableInParts] = (
-        _protected_elsewhere(paths, data, dialect, tell) if whole is None else scanned_elsewhere(paths, whole, tell)
+        read_elsewhere(paths, data, tell, **dialect) if whole is None else read_elsewhere(paths, whole, tell)
     )
     check_keys(data, judging, {risk, utility, *limits, *floors})
     check_weights(data, judging, {risk, *limits}, population, tell)
@@ -232,20 +232,6 @@ def _whys(ways: "Iterable[Candidate]", labels: Mapping[str, Any], out: Path) -> 
         earlier = None
     said = {label: why for label, why in (earlier.whys if earlier else {}).items() if label in labels}
     return said | {repr(way.method): way.why for way in ways if way.why}
-
-
-def _protected_elsewhere(
-    paths: Iterable[str | Path], data: "Microdata", dialect: Mapping[str, Any], tell: Tell
-) -> "dict[str, Microdata]":
-    """Read the files that were protected elsewhere, by their names."""
-    from sfumato.project.tables import read_protected
-
-    tables: dict[str, Microdata] = {}
-    for path in map(a_path, paths):
-        if path.name in tables:
-            raise DataError(f"two candidates are called {path.name}; rename one of the files")
-        tables[path.name] = read_protected(path, data, tell=tell, **dialect)
-    return tables
 
 
 def check_bounds(measures: "Iterable[Measure]", at_most: Mapping[str, float], at_least: Mapping[str, float]) -> None:

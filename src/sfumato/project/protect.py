@@ -62,7 +62,7 @@ def protect_file(
     written as a folder. ``options`` are those of :class:`SweepOptions` that concern a release, and ``bars`` shows on
     the terminal how far it is.
     """
-    from sfumato.project.in_parts import engine_for
+    from sfumato.project.engines import engine_for
 
     require("protect_file", bool, YES_OR_NO, force=force, as_is=as_is, bars=bars)
     require("protect_file", str | None, TEXT, engine=engine, memory=memory)
@@ -90,10 +90,9 @@ def _protected(
     from sfumato.compare.seeds import generator
     from sfumato.compare.work import protected_parts
     from sfumato.core import speaking
-    from sfumato.project.in_parts import read_table
     from sfumato.project.plan import settle_undeclared
     from sfumato.project.release import release_name
-    from sfumato.project.tables import write_protected, write_protected_parts
+    from sfumato.project.tables import Provenance, read_table, write_protected
 
     seed = settled_seed(options.seed, tell)
     data, whole = read_table(file, schema, options.sample, tell, **options.dialect())
@@ -116,19 +115,18 @@ def _protected(
         ready = prepare(original, made, seed=seed, key=key, **options.kept(), of_parts=seen)
     checked, note = ready.checked, None
     if as_is or checked.passed or options.despite_audit:
-        told: dict[str, Any] = {
-            "source": file,
-            "method": method,
-            "seed": seed,
-            "figures": {},
-            "notes": checked.done,
-            "order_key": None if as_is or options.keep_order else key,
-            "left_out": (*checked.left_out, *without),
-        }
-        if whole is None:
-            note = write_protected(ready.table, target, **told, tell=tell)
-        else:
-            note = write_protected_parts(in_parts, target, **told, names=ready.table.names, original=whole)
+        how = Provenance(
+            source=file,
+            original=whole,
+            method=method,
+            seed=seed,
+            figures={},
+            notes=checked.done,
+            order_key=None if as_is or options.keep_order else key,
+            left_out=(*checked.left_out, *without),
+        )
+        out = ready.table if whole is None else in_parts.only(ready.table.names)
+        note = write_protected(out, target, how, tell=tell)
     audited = checked.audit.notes if whole is not None and checked.audit is not None else ()
     stays = _what_stays(data, made, ready.table, masked) if note is not None else (f"{target} {UNWRITTEN}",)
     return ProtectedFile(

@@ -98,55 +98,30 @@ def write_chosen(
     results: "Results", table: "ProtectedTable", plan: "Plan", summary: "Summary", key: str, tell: Tell
 ) -> None:
     """Write the chosen table as it goes out, and the note on how it was made."""
-    from sfumato.project.tables import write_protected
+    from sfumato.project.tables import Provenance, write_protected
 
-    if results.whole is not None:
-        _write_parts(results, table, plan, summary, key, tell)
-        return
-    row, prepared = results.row(table.candidate), prepared_release(results, table, plan)
-    for line in prepared.checked.done:
-        tell(f"release: {line}")
-    write_protected(
-        prepared.table,
-        protected_path(plan),
-        note=provenance_path(plan),
-        source=plan.file,
-        method=row.method,
-        seed=plan.seed,
-        figures=_figures(results, table, summary),
-        notes=(*prepared.checked.done, *summary.cautions),
-        key=key,
-        order_key=release_name(results.table, row.method, table.candidate) if prepared.order is not None else None,
-        left_out=(*prepared.checked.left_out, *plan.without),
-        tell=tell,
-    )
-
-
-def _write_parts(
-    results: "Results", table: "ProtectedTable", plan: "Plan", summary: "Summary", key: str, tell: Tell
-) -> None:
-    """Write the chosen table in parts; what the audit of the sample left out is left out of all records."""
-    from sfumato.project.tables import write_protected_parts
-
-    row, checked = results.row(table.candidate), checked_release(results, table, plan)
-    assert results.whole is not None
+    row, whole = results.row(table.candidate), results.whole
+    released: Microdata | TableInParts
+    if whole is None:
+        prepared = prepared_release(results, table, plan)
+        checked, released, in_order = prepared.checked, prepared.table, prepared.order is None
+    else:  # what the audit of the sample left out is left out of all records
+        checked = checked_release(results, table, plan)
+        released, in_order = table.whole.only(checked.missing), plan.keep_order
     for line in checked.done:
         tell(f"release: {line}")
-    write_protected_parts(
-        table.whole,
-        protected_path(plan),
-        names=checked.missing,
-        order_key=None if plan.keep_order else release_name(results.whole, row.method, table.candidate),
-        note=provenance_path(plan),
+    made = Provenance(
         source=plan.file,
-        original=results.whole,
+        original=whole,
         method=row.method,
         seed=plan.seed,
         figures=_figures(results, table, summary),
         notes=(*checked.done, *summary.cautions),
         key=key,
+        order_key=None if in_order else release_name(results.table, row.method, table.candidate),
         left_out=(*checked.left_out, *plan.without),
     )
+    write_protected(released, protected_path(plan), made, note=provenance_path(plan), tell=tell)
 
 
 def _figures(results: "Results", table: "ProtectedTable", summary: "Summary") -> dict[str, float]:

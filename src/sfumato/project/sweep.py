@@ -72,8 +72,8 @@ def swept(
     bars: bool = False,
 ) -> "tuple[Plan, Summary]":
     """Plan a sweep and carry it out; ``command`` says what it was called by, for the report."""
+    from sfumato.project.engines import engine_for
     from sfumato.project.folder import refuse_place
-    from sfumato.project.in_parts import engine_for
     from sfumato.project.plan import planned
     from sfumato.report.wording import count
 

@@ -2,24 +2,27 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 import sfumato
-from sfumato.errors import DataError, FileError
+from sfumato.errors import DataError, FileError, ParameterError
 from sfumato.project.options import Tell, unheard
+from sfumato.table.formats import a_path
+from sfumato.table.microdata import Microdata
+from sfumato.table.parts import TableInParts, is_in_parts, name_of_parts, scan
+from sfumato.table.sample_size import SAMPLED, check_sample
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core import Method
-    from sfumato.table.microdata import Microdata
-    from sfumato.table.parts import TableInParts
-    from sfumato.table.schema import Variable
+    from sfumato.table.schema import Schema, Variable
 
 INTERNAL = (
     "# Of a protected table, for compare --protected-schema. It tells what was merged and how many values are missing\n"
@@ -27,39 +30,96 @@ INTERNAL = (
 )
 
 RANDOM = "random"  # the order of the records of a release
+T = TypeVar("T", Microdata, TableInParts)
+
+
+def read_table(
+    file: Path, schema: "str | Path | None", sample: int = SAMPLED, tell: Tell = unheard, **dialect: str | None
+) -> tuple[Microdata, TableInParts | None]:
+    """Read a table; of one in parts, a folder or a pattern, return a random sample and the whole."""
+    from sfumato.pair.sampled import sampled
+    from sfumato.table.files import read
+
+    if not is_in_parts(file):
+        return read(file, schema, **dialect), None
+    check_sample(sample)
+    whole = scan_table(file, schema, **dialect)
+    if len(whole) > sample:
+        tell(
+            f"{name_of_parts(file)}: {whole!r}; figures are of all records, or called estimates; candidates are "
+            f"composed and details are told of a random sample of {sample:,}"
+        )
+    return sampled(whole, sample), whole
+
+
+def scan_table(
+    file: Path,
+    schema: "str | Path | Schema | None",
+    *,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+) -> TableInParts:
+    """Look through a table in parts."""
+    from sfumato.project.engines import executor
+
+    if encoding is not None:
+        raise ParameterError("--encoding: text files of a table in parts are read as UTF-8; convert them")
+    return scan(file, schema, executor=executor(), delimiter=delimiter, decimal=decimal)
+
+
+def read_elsewhere(paths: Iterable[str | Path], original: T, tell: Tell = unheard, **dialect: Any) -> dict[str, T]:
+    """Read tables that were protected elsewhere, by the names of their files or folders."""
+    tables: dict[str, T] = {}
+    for path in map(a_path, paths):
+        name = name_of_parts(path) if is_in_parts(path) else path.name
+        if name in tables:
+            kind = "folders" if isinstance(original, TableInParts) else "files"
+            raise DataError(f"two candidates are called {name}; rename one of the {kind}")
+        tables[name] = read_protected(path, original, tell=tell, **dialect)
+    return tables
 
 
 def read_protected(
     path: Path,
-    original: "Microdata",
+    original: T,
     schema: Path | None = None,
     *,
     as_written: bool = False,
     tell: Tell = unheard,
     **dialect: str | None,
-) -> "Microdata":
-    """Read a file protected elsewhere: what is known of the original's variables holds for their namesakes.
+) -> T:
+    """Read a table protected elsewhere: what is known of the original's variables holds for their namesakes.
 
-    A release of ours is put back into the order of the original, if its note is there, unless ``as_written``.
+    A release of ours is put back into the order of the original, if its note is there, unless ``as_written``; of other
+    tables in parts it is looked whether their records stand as in the original.
     """
+    from sfumato.project.engines import executor
     from sfumato.table.files import read
+
+    schema = schema or schema_beside(place_of(path), tell)
+    if isinstance(original, TableInParts):
+        beside = None if schema is not None else original
+        table = scan(path, schema, beside=beside, executor=executor())
+        # in parts as the original is
+        return table if as_written else beside_original(table, path, original, tell)  # type: ignore[return-value]
+    found = read(path, schema, **dialect)
+    order = None if as_written else order_of(path, len(found), tell)
+    found = found if order is None else found.put_back(order)
+    return found if schema is not None else _like_the_original(found, path, original)
+
+
+def _like_the_original(protected: Microdata, path: Path, original: Microdata) -> Microdata:
+    """Read the variables of a table without a schema as the original has them."""
     from sfumato.table.formats.labelled.reading import file_beside
 
-    if schema is None:
-        schema = schema_beside(path, tell)
-    if schema is not None:
-        found = read(path, schema, **dialect)
-        return found if as_written else _in_order(found, path, tell)
-    found = read(path, **dialect)
-    found = found if as_written else _in_order(found, path, tell)
-    names = found.names
-    if not any(name in names for name in original.names):
+    if not any(name in protected.names for name in original.names):
         raise DataError(
-            f"{path} has no variable of the original; it has {', '.join(names)}, "
+            f"{path} has no variable of the original; it has {', '.join(protected.names)}, "
             f"the original {', '.join(original.names)}"
         )
     try:
-        return file_beside(original, found)
+        return file_beside(original, protected)
     except DataError as error:
         raise DataError(f"{path}: {error}; or describe the file with --protected-schema") from None
 
@@ -118,11 +178,6 @@ def written_with(path: Path, name: str) -> Path | None:
     return next((place for place in places if place.is_file()), None)
 
 
-def _in_order(table: "Microdata", path: Path, tell: Tell) -> "Microdata":
-    order = order_of(path, len(table), tell)
-    return table if order is None else table.put_back(order)
-
-
 def order_of(path: Path, records: int, tell: Tell = unheard) -> "NDArray[np.intp] | None":
     """Return which record of the original each record of a release is, by the note that was written with it."""
     from sfumato.auditing.repairs import record_order
@@ -152,7 +207,7 @@ def made_of(path: Path, fingerprint: str) -> bool:
     return isinstance(made, dict) and made.get("fingerprint") == fingerprint
 
 
-def without_left_out(original: "Microdata", path: Path, tell: Tell = unheard) -> "Microdata":
+def without_left_out(original: Microdata, path: Path, tell: Tell = unheard) -> Microdata:
     """Return the original without what the repairs left out of a release: it went to keep others."""
     names = left_out_of(path, original.names, tell)
     return original.without(names) if names else original
@@ -179,70 +234,80 @@ def _note_of(path: Path) -> "dict[str, Any] | None":
         return None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """How a protected table was made, for the note on it, which is internal."""
+
+    source: Path
+    original: TableInParts | None = None  # of a table in parts
+    method: "Method | None"
+    seed: int
+    figures: Mapping[str, float]
+    notes: tuple[str, ...] = ()
+    key: str = ""  # names all that the table and its note depend on, so that ``is_written`` can tell they are there
+    order_key: str | None = None  # names the random order of the seed in which records stand; None: as in the original
+    left_out: tuple[str, ...] = ()  # variables that went so that others are kept
+
+
 def write_protected(
-    protected: "Microdata",
+    protected: Microdata | TableInParts,
     path: Path,
+    made: Provenance,
     *,
     note: Path | None = None,
-    source: Path,
-    method: "Method | None",
-    seed: int,
-    figures: dict[str, Any],
-    notes: tuple[str, ...] = (),
-    key: str = "",
-    order_key: str | None = None,
-    left_out: tuple[str, ...] = (),
     private: bool = False,
     tell: Tell = unheard,
 ) -> Path:
     """Write a protected table, and apart from it how it was made; return the path of that note.
 
-    The note goes to ``note``, or else to a folder that says that it is internal.
-
-    ``key`` names all that the table and its note depend on, so that ``is_written`` can tell that they are there.
-    ``order_key`` names the random order of the seed in which the records stand; None: in the original's. ``left_out``
-    names the variables that went so that others are kept. A ``private`` table can be read by its owner alone.
+    The note goes to ``note``, or else to a folder that says that it is internal. Parts are put into the order that was
+    noted; a table in memory stands in it already. A ``private`` table can be read by its owner alone.
     """
+    from sfumato.compare.plain import to_json
+    from sfumato.pair.random_order import RandomOrder, write_in_random_order
+    from sfumato.report.page import save
     from sfumato.table.files import write
     from sfumato.table.present import as_published
     from sfumato.table.schema_file import schema_text
 
-    lost = write(protected, path, private=private)
-    for line in lost:
-        tell(line)
-    schema = INTERNAL + schema_text(as_published(protected.schema, lambda variable: protected.columns[variable.name]))
+    origin: dict[str, Any] = {"file": made.source.name}
+    lost: tuple[str, ...] = ()
+    if isinstance(protected, TableInParts):
+        assert made.original is not None
+        first = protected.parts[0]
+        order = None if made.order_key is None else RandomOrder(made.seed, made.order_key)
+        shown = as_published(protected.schema, partial(_codes, protected))
+        write_in_random_order(protected, path, order, private=private)
+        origin |= {"fingerprint": made.original.fingerprint, "records": len(made.original)}
+    else:
+        lost = tuple(write(protected, path, private=private))
+        for line in lost:
+            tell(line)
+        first = protected
+        shown = as_published(protected.schema, lambda variable: protected.columns[variable.name])
+        origin["sha256"] = digest(made.source)
+    schema = INTERNAL + schema_text(shown)
     told = {
-        "records": len(protected),
-        "made_from": {"file": source.name, "sha256": digest(source)},
-        "method": repr(method) if method is not None else None,
-        "seed": seed,
-        "order": "as in the original" if order_key is None else RANDOM,
-        "order_key": order_key,
-        "left_out": left_out,
-        "notes": [*protected.notes, *notes, *lost],
-        "figures": figures,
-        **({"key": key} if key else {}),
-    }
-    return save_note(path, note, told, schema)
-
-
-def save_note(path: Path, note: Path | None, told: "dict[str, Any]", schema: str) -> Path:
-    """Write how a protected table was made, and the schema that it has, apart from it; return the path of the note."""
-    from sfumato.compare.plain import to_json
-    from sfumato.report.page import save
-
-    whole = {
         "keep_internal": "whoever knows the seed can undo a random method; do not publish this file with the table",
         "table": path.name,
         "sha256": digest(path),
-        **told,
+        "records": len(protected),
+        "made_from": origin,
+        "method": repr(made.method) if made.method is not None else None,
+        "seed": made.seed,
+        "order": "as in the original" if made.order_key is None else RANDOM,
+        "order_key": made.order_key,
+        "left_out": made.left_out,
+        "notes": [*first.notes, *made.notes, *lost],
+        "figures": made.figures,
+        **({"key": made.key} if made.key else {}),
         "sfumato": sfumato.__version__,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "schema": schema,
     }
     if note is None:
         _make_internal(path)
-    place = save(note or provenance_path(path), to_json(whole, indent=1).encode())
+    place = save(note or provenance_path(path), to_json(told, indent=1).encode())
     save(protected_schema_path(place), schema.encode())
     return place
 
@@ -309,27 +374,10 @@ def digest(path: Path) -> str:
 
 def place_of(path: Path) -> Path:
     """Return the folder of a table in parts, which its note is about; of one file the file."""
-    from sfumato.table.parts import is_in_parts
-
     return path.parent if is_in_parts(path) and not path.is_dir() else path
 
 
-def scan_protected(
-    path: Path, original: "TableInParts", schema: Path | None = None, tell: Tell = unheard
-) -> "TableInParts":
-    """Look through a protected table as its records stand, by the schema that was written with it, if there is one."""
-    from sfumato.project.in_parts import executor
-    from sfumato.table.parts import scan
-
-    stated = schema or schema_beside(place_of(path), tell)
-    if stated is not None:
-        return scan(path, stated, executor=executor())
-    return scan(path, beside=original, executor=executor())
-
-
-def beside_original(
-    protected: "TableInParts", path: Path, original: "TableInParts", tell: Tell = unheard
-) -> "TableInParts":
+def beside_original(protected: TableInParts, path: Path, original: TableInParts, tell: Tell = unheard) -> TableInParts:
     """Return a protected table of which record i is record i of the original, or one that matches none.
 
     A release of ours is put in order by its note. Otherwise records without an id are in place only if columns that
@@ -362,7 +410,6 @@ def beside_original(
 def _noted_order(path: Path, records: int, tell: Tell) -> "Iterable[NDArray[np.int64]] | None":
     """Return which record of the original each record of a release is, in stretches, by the note on it."""
     from sfumato.pair.random_order import RandomOrder
-    from sfumato.table.parts import is_in_parts
 
     if not is_in_parts(path):
         whole = order_of(path, records, tell)
@@ -371,52 +418,7 @@ def _noted_order(path: Path, records: int, tell: Tell) -> "Iterable[NDArray[np.i
     return None if found is None else RandomOrder(*found).records(records)
 
 
-def write_protected_parts(
-    protected: "TableInParts",
-    path: Path,
-    *,
-    names: Iterable[str],
-    order_key: str | None,
-    note: Path | None = None,
-    source: Path,
-    original: "TableInParts",
-    method: "Method | None",
-    seed: int,
-    figures: Mapping[str, Any],
-    notes: tuple[str, ...] = (),
-    key: str = "",
-    left_out: tuple[str, ...] = (),
-    private: bool = False,
-) -> Path:
-    """Write a protected table in parts with these variables, and apart from it how it was made; return that note.
-
-    Records stand in the random order that ``order_key`` names; None: as in the original. What is ``private`` can be
-    read by its owner alone.
-    """
-    from sfumato.pair.random_order import RandomOrder, write_in_random_order
-    from sfumato.table.present import as_published
-    from sfumato.table.schema_file import schema_text
-
-    out = protected.only(names)
-    order = None if order_key is None else RandomOrder(seed, order_key)
-    schema = INTERNAL + schema_text(as_published(out.schema, partial(_codes, out)))
-    write_in_random_order(out, path, order, private=private)
-    told = {
-        "records": len(out),
-        "made_from": {"file": source.name, "fingerprint": original.fingerprint, "records": len(original)},
-        "method": repr(method) if method is not None else None,
-        "seed": seed,
-        "order": "as in the original" if order is None else RANDOM,
-        "order_key": order_key,
-        "left_out": left_out,
-        "notes": [*out.parts[0].notes, *notes],
-        "figures": figures,
-        **({"key": key} if key else {}),
-    }
-    return save_note(path, note, told, schema)
-
-
-def _codes(table: "TableInParts", variable: "Variable") -> "NDArray[np.int32]":
+def _codes(table: TableInParts, variable: "Variable") -> "NDArray[np.int32]":
     """Return the codes of the categories that some record of a table has."""
     from sfumato.pair import Half
     from sfumato.pair.masking import category_weights

@@ -1,25 +1,19 @@
-"""What a sweep of a table in parts does otherwise: how it is read, where it is computed, and what its memory was."""
+"""Where the parts of a table are computed, and what memory that took."""
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.compare.progress import Bar, Steps
 from sfumato.engine import Engine, current
-from sfumato.errors import DataError, ParameterError
-from sfumato.pair.sampled import sampled
+from sfumato.errors import ParameterError
 from sfumato.project.options import Tell, unheard
-from sfumato.table.parts import is_in_parts, name_of_parts, scan
-from sfumato.table.sample_size import SAMPLED, check_sample
+from sfumato.table.parts import is_in_parts
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-
-    from sfumato.table.microdata import Microdata
-    from sfumato.table.parts import TableInParts
-    from sfumato.table.schema import Schema
 
 SUMMARIES, ASIDE = "summaries.sqlite", "aside"
 
@@ -80,50 +74,3 @@ def memory_told(engine: Engine) -> str:
 def executor() -> "Executor | None":
     """Return where parts are looked through: the executor of the engine around, this process without one."""
     return current(0).executor
-
-
-def read_table(
-    file: Path, schema: "str | Path | None", sample: int = SAMPLED, tell: Tell = unheard, **dialect: str | None
-) -> "tuple[Microdata, TableInParts | None]":
-    """Read a table; of one in parts, a folder or a pattern, return a random sample and the whole."""
-    from sfumato.table.files import read
-
-    if not is_in_parts(file):
-        return read(file, schema, **dialect), None
-    check_sample(sample)
-    whole = scan_table(file, schema, **dialect)
-    if len(whole) > sample:
-        tell(
-            f"{name_of_parts(file)}: {whole!r}; figures are of all records, or called estimates; candidates are "
-            f"composed and details are told of a random sample of {sample:,}"
-        )
-    return sampled(whole, sample), whole
-
-
-def scan_table(
-    file: Path,
-    schema: "str | Path | Schema | None",
-    *,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-) -> "TableInParts":
-    """Look through a table in parts."""
-    if encoding is not None:
-        raise ParameterError("--encoding: text files of a table in parts are read as UTF-8; convert them")
-    return scan(file, schema, executor=executor(), delimiter=delimiter, decimal=decimal)
-
-
-def scanned_elsewhere(
-    paths: "Iterable[str | Path]", original: "TableInParts", tell: Tell = unheard
-) -> "Mapping[str, TableInParts]":
-    """Read tables in parts that were protected elsewhere, by the names of their folders."""
-    from sfumato.project.tables import beside_original, scan_protected
-
-    found: dict[str, TableInParts] = {}
-    for path in map(Path, paths):
-        name = name_of_parts(path) if is_in_parts(path) else path.name
-        if name in found:
-            raise DataError(f"two candidates are called {name}; rename one of the folders")
-        found[name] = beside_original(scan_protected(path, original, tell=tell), path, original, tell)
-    return found
