@@ -1,13 +1,16 @@
 """What deletion costs, and what the number of records does to the score."""
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from global_utility_tables import row, survey
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 import sfumato
 from sfumato import GlobalDataUtility, GlobalRecoding, LocalSuppression, Microdata, Schema, Suppressed, Variable
@@ -15,7 +18,7 @@ from sfumato.pair import Half, Pair
 from sfumato.pair.statistics import Values
 from sfumato.utility.association import TESTS, Column, pair_tests
 from sfumato.utility.global_utility.bivariate import p_with
-from sfumato.utility.global_utility.coarsening import differing_in_both
+from sfumato.utility.global_utility.coarsening import differing_in_both, pairs_apart
 from sfumato.utility.global_utility.univariate import categories_alike, numbers_alike
 
 CHARGED = GlobalDataUtility(deletion="charged")
@@ -347,3 +350,14 @@ def test_charged_coarsening_in_parts_is_that_of_the_whole() -> None:
     whole, found = CHARGED.evaluate(data, merged), CHARGED.evaluate_pair(Pair(Half(parts[0]), Half(parts[1])))
     assert found.value == pytest.approx(whole.value, abs=1e-12)
     assert found.by_pair == pytest.approx(whole.by_pair)
+
+
+@given(arrays(np.int32, st.tuples(st.just(2), st.integers(1, 40)), elements=st.integers(-1, 4)))
+def test_pairs_that_differ_in_both_are_the_bits_they_have_in_common(columns: np.ndarray) -> None:
+    one, other = columns
+    apart = [
+        (one[i] != one[j]) & (other[i] != other[j]) & (min(one[i], one[j], other[i], other[j]) >= 0)
+        for i, j in combinations(range(len(one)), 2)
+    ]
+    assert np.bitwise_count(pairs_apart(one) & pairs_apart(other)).sum() == sum(apart)
+    assert differing_in_both(one, other) == 2 * sum(apart)

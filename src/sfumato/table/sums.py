@@ -164,7 +164,7 @@ def _robust(X: Floats, y: Floats, tolerance: float) -> tuple[Floats, NDArray[np.
     beta = np.zeros(design.shape[1])
     for step in range(ROUNDS):
         root = np.sqrt(weight)
-        beta = np.linalg.lstsq(design * root[:, None], y * root, rcond=1e-12)[0]
+        beta = _least_squares(design * root[:, None], y * root)
         off = np.abs(y - design @ beta)
         exact = off <= tolerance
         if exact.mean() >= MIN_SHARE_HELD:
@@ -176,12 +176,20 @@ def _robust(X: Floats, y: Floats, tolerance: float) -> tuple[Floats, NDArray[np.
     return beta, exact
 
 
+def _least_squares(X: Floats, y: Floats) -> Floats:
+    """Return the shortest of the coefficients that fit best, by an orthogonal factorisation: faster than by SVD."""
+    from scipy.linalg import lstsq  # loaded when it is needed
+
+    beta: Floats = lstsq(X, y, cond=1e-12, lapack_driver="gelsy", check_finite=False)[0]
+    return beta
+
+
 def _exact_fit(X: Floats, y: Floats, exact: NDArray[np.bool_], tolerance: float) -> Floats | None:
     """Return the fit to the records that were met exactly, if these columns meet them still."""
     design = np.column_stack([np.ones(len(y)), X])[exact]
-    beta = np.linalg.lstsq(design, y[exact], rcond=1e-12)[0]
+    beta = _least_squares(design, y[exact])
     off = np.abs(y[exact] - design @ beta)
-    return np.asarray(beta) if np.mean(off <= tolerance) >= 0.98 else None
+    return beta if np.mean(off <= tolerance) >= 0.98 else None
 
 
 def _tolerance(y: Floats, X: Floats) -> float:

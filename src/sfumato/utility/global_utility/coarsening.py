@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import combinations
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from sfumato.table.microdata import Codes, Floats, Microdata
 
 Alternative = Literal["comparisons", "allocation", "heterogeneity"]
 CELLS = 1 << 16  # of two variables together that are counted in a table, however few the records
+PAIRED_RECORDS = 1000  # of so many, each pair of records is a bit
 POINTS = 256  # that stand for all values where the best classes of them are looked for
 
 
@@ -130,6 +131,19 @@ def differing_in_both(one: Codes, other: Codes) -> float:
     both = np.bincount(cells) if few else np.unique(cells, return_counts=True)[1]
     alike = _alike(np.bincount(a)) + _alike(np.bincount(b)) - _alike(both)
     return max(0.0, float(len(a)) ** 2 - alike)
+
+
+def pairs_apart(codes: Codes) -> NDArray[np.uint64]:
+    """Return a bit for each pair of records: whether both have a value and these differ. For few records.
+
+    >>> one, other = pairs_apart(np.array([0, 0, 1, -1])), pairs_apart(np.array([0, 1, 1, 1]))
+    >>> int(np.bitwise_count(one & other).sum())  # of differing_in_both, each pair once
+    1
+    """
+    first, second = np.triu_indices(len(codes), 1)
+    apart = (codes[first] != codes[second]) & (codes[first] >= 0) & (codes[second] >= 0)
+    packed = np.packbits(apart)
+    return np.pad(packed, (0, -len(packed) % 8)).view(np.uint64)
 
 
 def _alike(sizes: NDArray[np.int64]) -> float:
@@ -280,16 +294,16 @@ def comparisons_left(pair: Pair, original: Half, names: Sequence[str]) -> Floats
     Both are counted in the original, before its values are put together as the protected table's are and after. Of what
     cannot be traced no more is left than so many classes of equal size tell apart, as of the variable alone.
     """
-    numbered: dict[tuple[str, bool], Codes] = {}
+    few = len(original) <= PAIRED_RECORDS
 
-    def codes(name: str, *, recoded: bool) -> Codes:
-        place = (name, recoded and name in merged)
-        if place not in numbered:
-            numbered[place] = _numbered(pair.original.column(name), pair.footing(name).original if place[1] else None)
-        return numbered[place]
+    @cache
+    def coded(name: str, *, recoded: bool) -> NDArray[Any]:
+        codes = _numbered(pair.original.column(name), pair.footing(name).original if recoded else None)
+        return pairs_apart(codes) if few else codes
 
     def differing(one: str, other: str, *, recoded: bool) -> float:
-        return differing_in_both(codes(one, recoded=recoded), codes(other, recoded=recoded))
+        a, b = (coded(name, recoded=recoded and name in merged) for name in (one, other))
+        return 2.0 * float(np.bitwise_count(a & b).sum()) if few else differing_in_both(a, b)
 
     merged = {name for name in names if pair.footing(name).recoded}
     most = {name: _most_differing(pair, name) for name in names if not pair.footing(name).comparable}
