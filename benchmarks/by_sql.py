@@ -59,10 +59,11 @@ def stretches(what: str, records: int) -> Iterator[Columns]:
 
 def ours(what: str, records: int, memory: int, folder: Path) -> list[Any]:
     """Carry out a statement as this program does."""
+    from sfumato.pair.files import Workspace
     from sfumato.pair.sorting import Runs, by_record
-    from sfumato.pair.statistics import KeyClasses, Workspace, merged
+    from sfumato.pair.statistics import KeyClasses, merged
 
-    room = Workspace(memory, lambda: folder)
+    room = Workspace(memory, folder)
 
     def runs(key: str, along: str | None, of: str = what) -> Runs:
         found = Runs(room, "values", records, None if along is None else np.float64 if along == "value" else np.int64)

@@ -16,7 +16,7 @@ from sfumato import Engine, Method, Microdata, NotApplicable, ParameterError
 from sfumato.composition import Within
 from sfumato.engine import LocalProcesses
 from sfumato.pair import blocks
-from sfumato.pair.numbers_on_disk import read_numbers
+from sfumato.pair.files import read_numbers
 from sfumato.table.treatment import Treatment
 
 METHODS: list[Method] = [

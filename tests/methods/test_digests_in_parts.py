@@ -15,8 +15,8 @@ from methods_in_parts import METHODS, table
 from scanned import scanned
 from sfumato import Engine, Method, ParameterError, TableInParts
 from sfumato.compare.work import protected_parts
+from sfumato.pair.files import InFile
 from sfumato.pair.masking import digest_of_content
-from sfumato.pair.numbers_on_disk import InFile
 
 WITHIN: list[Method] = [
     sfumato.MDAV(3).within("region"),

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from scanned import scanned
 from sfumato import Engine, FileError, Microdata, Schema, Variable
 from sfumato.pair import Half, sorting
-from sfumato.pair.numbers_on_disk import NumbersOnDisk
+from sfumato.pair.files import NumbersInFile, Workspace
 from sfumato.pair.sorting import Runs, by_record, sorted_column, ties
-from sfumato.pair.statistics import Workspace
 
 A_RECORD = sorting.SHARE * sorting.BYTES  # bytes of memory for each record that is sorted at a time
 
@@ -24,7 +23,7 @@ TABLES = st.lists(st.lists(st.one_of(FEW, ANY), max_size=60), min_size=1, max_si
 
 
 def room(folder: Path, records: int) -> Workspace:
-    return Workspace(records * A_RECORD, lambda: folder)
+    return Workspace(records * A_RECORD, folder)
 
 
 def by_numpy(parts: list[list[float]]) -> tuple[np.ndarray, np.ndarray]:
@@ -169,11 +168,11 @@ def test_a_full_disk_is_said_and_leaves_no_file(tmp_path: Path, monkeypatch: pyt
 
 def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"x cannot be put into .*: there is no such file or folder"):
-        NumbersOnDisk(tmp_path / "gone", np.float64, "x")
+        NumbersInFile(tmp_path / "gone", np.float64, "x")
 
 
 def test_numbers_are_read_as_they_were_written(tmp_path: Path) -> None:
-    numbers = NumbersOnDisk(tmp_path, np.int64, "x")
+    numbers = NumbersInFile(tmp_path, np.int64, "x")
     assert not len(numbers.mapped()) and not len(numbers.read(0, 3))
     numbers.append(np.arange(3))
     numbers.write(5, np.array([9]))  # places that were left out hold zeros

@@ -26,6 +26,8 @@ Call = tuple["Future[Any]", bytes]
 MAX_DEATHS = 25  # of processes over one call, before it is taken for what kills them
 # the processes fill the machine, so that each has one thread
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_IO_THREADS")
+# columns of a part are made anew all the time: glibc is to use their memory again rather than ask the system for it
+REUSED = {"MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**26)}
 
 
 class LocalProcesses(Executor):
@@ -148,7 +150,7 @@ class LocalProcesses(Executor):
             [sys.executable, "-P", str(Path(worker.__file__))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, **dict.fromkeys(ONE_THREAD, "1")},
+            env={**REUSED, **os.environ, **dict.fromkeys(ONE_THREAD, "1")},
         )
         with self._lock:
             self._running.add(process)

@@ -1,21 +1,43 @@
 """Long columns looked at a stretch at a time, so that what is made of them on the way takes little memory."""
 
+import mmap
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO, Literal
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
 LENGTH = 1 << 20  # records at a time
+_MAPS: "WeakSet[mmap.mmap]" = WeakSet()  # of files whose pages are let go when a stretch is done
 
 
-def stretches(length: int) -> Iterator[slice]:
-    """Cut so many records into stretches.
+def stretches(length: int, size: int | None = None) -> Iterator[slice]:
+    """Cut so many records into stretches of one size, and let go of mapped files after every 2^20 records.
 
     >>> list(stretches(LENGTH + 5))
     [slice(0, 1048576, None), slice(1048576, 1048581, None)]
     """
-    return (slice(start, min(start + LENGTH, length)) for start in range(0, length, LENGTH))
+    size = size or LENGTH
+    for start in range(0, length, size):
+        yield slice(start, min(start + size, length))
+        if _MAPS and start // LENGTH < (start + size) // LENGTH:
+            let_go()
+
+
+def mapped(file: BinaryIO, dtype: Any, shape: tuple[int, ...], mode: Literal["r", "r+"]) -> NDArray[Any]:
+    """Return a file as an array of which the system reads what is looked at, and which loops over stretches let go."""
+    array = np.memmap(file, dtype=dtype, mode=mode, shape=shape)
+    _MAPS.add(array._mmap)  # type: ignore[attr-defined]
+    return array
+
+
+def let_go() -> None:
+    """Give back the memory of mapped files; what is looked at again is read again."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        for one in list(_MAPS):
+            if not one.closed:
+                one.madvise(mmap.MADV_DONTNEED)
 
 
 def code_counts(codes: NDArray[np.integer[Any]], number: int) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.core import Method
 from sfumato.errors import NotApplicable
 from sfumato.pair import Half, Masking
-from sfumato.pair.numbers_on_disk import InFile, NumbersOnDisk, in_file
+from sfumato.pair.files import InFile, NumbersInFile, in_file
 from sfumato.pair.sorting import Runs, SortedColumn, at_a_time, sorted_column
 from sfumato.table.draws import Draws
 from sfumato.table.microdata import Microdata
@@ -89,9 +89,9 @@ class Ranked:
         found: Floats = self.column.values.read(low, high + 1)[ranks - low]
         return found
 
-    def drawn(self, rng: np.random.Generator) -> NumbersOnDisk:
+    def drawn(self, rng: np.random.Generator) -> NumbersInFile:
         """Draw an even number for each value present in the order of the records; return them by record."""
-        draws = NumbersOnDisk(self.column.room.folder, np.float64, self.column.what)
+        draws = NumbersInFile(self.column.room.folder, np.float64, self.column.what)
         for part in self.half.parts:
             present = ~np.isnan(part.columns[self.name])
             of_part = np.zeros(len(part))
@@ -99,9 +99,9 @@ class Ranked:
             draws.append(of_part)
         return draws
 
-    def present(self) -> NumbersOnDisk:
+    def present(self) -> NumbersInFile:
         """Return the values present in the order of their records."""
-        values = NumbersOnDisk(self.column.room.folder, np.float64, self.column.what)
+        values = NumbersInFile(self.column.room.folder, np.float64, self.column.what)
         for part in self.half.parts:
             column = part.columns[self.name]
             values.append(column[~np.isnan(column)])

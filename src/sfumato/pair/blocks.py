@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from sfumato.engine import current
 from sfumato.errors import FileError, NotApplicable
+from sfumato.pair.files import FileOfNumbers, InFile, in_file, read_numbers, write_numbers
 from sfumato.pair.half import Half
 from sfumato.pair.masking import Masking, rounded
-from sfumato.pair.numbers_on_disk import FileOfNumbers, InFile, in_file, read_numbers, write_numbers
 from sfumato.pair.sorting import Runs, by_record
-from sfumato.pair.statistics import Sums, Workspace
+from sfumato.pair.statistics import Sums
 from sfumato.table.atomic import reason
 from sfumato.table.draws import Draws
 from sfumato.table.joined import agreed, numbered
@@ -484,9 +484,8 @@ def blocks_along(half: Half, names: tuple[str, ...], size: int) -> BlocksAlong:
         blocks = np.empty(records, dtype=np.int64)
         blocks[np.argsort(scores, kind="stable")] = np.repeat(np.arange(number), np.diff(starts))
         return BlocksAlong(blocks, np.diff(starts))
-    engine = current(records)
-    room, what = Workspace(engine.memory, lambda: engine.folder), "blocks of records"
-    runs, first = Runs(room, what, records, np.int64), 0
+    room, what, first = current(records), "blocks of records", 0
+    runs = Runs(room, what, records, np.int64)
     for scores in half.numbered(lambda part, _: axis.scores(part)):
         runs.add(scores, np.arange(first, first + len(scores)))
         first += len(scores)

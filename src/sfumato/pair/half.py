@@ -1,23 +1,22 @@
 """One of the two tables: whole or in parts, with its statistics computed once and kept."""
 
-import tempfile
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, starmap
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine import current
-from sfumato.errors import DataError, FileError, NotApplicable
-from sfumato.pair.statistics import Gathering, KeyClasses, Moments, Statistic, Values, Workspace, merged
+from sfumato.engine import Engine, current
+from sfumato.errors import DataError, NotApplicable
+from sfumato.pair.files import NumbersInFile, dtype_of
+from sfumato.pair.statistics import Gathering, KeyClasses, Moments, Statistic, Values, merged
 from sfumato.table import dates
-from sfumato.table.atomic import reason
 from sfumato.table.households import units
 from sfumato.table.microdata import Microdata
 from sfumato.table.parts import TableInParts
@@ -148,13 +147,12 @@ class Half:
     @property
     def folder(self) -> Path:
         """A folder for what would take too much memory."""
-        return current(len(self)).folder
+        return self.room.folder
 
     @property
-    def room(self) -> Workspace:
-        """The memory there is, and a folder for what would take more."""
-        engine = current(len(self))
-        return Workspace(engine.memory, lambda: engine.folder)
+    def room(self) -> Engine:
+        """Where parts are computed: the memory there is, and a folder for what would take more."""
+        return current(len(self))
 
     @property
     def aside(self) -> Path | None:
@@ -176,8 +174,15 @@ class Half:
         if not self.in_parts:
             return self.parts[0].columns[name]
         if self.on_disk:
-            return _mapped_column(self.parts, name, current(len(self)).folder)
+            return self._mapped(name)
         return np.concatenate([part.columns[name] for part in self.parts])
+
+    def _mapped(self, name: str) -> NDArray[Any]:
+        """Put the parts of a column together in a file that is mapped: for what needs all values at once."""
+        column = NumbersInFile(self.folder, dtype_of(self.schema[name]), f"variable {name!r}")
+        for part in self.parts:
+            column.append(part.columns[name])
+        return column.mapped()
 
     def only(self, names: Iterable[str]) -> Microdata:
         """Return these variables, with weight, household and id, as a table in memory."""
@@ -203,15 +208,16 @@ class Half:
         vars(self).update(state)
         self._kept = ByteBoundedCache()
         for key, found in state["_kept"].items():
-            self._kept.get(key, lambda found=found: found)  # type: ignore[misc]
+            self._kept.put(key, found)
 
     # statistics
 
     def total(self, of: Callable[[Microdata], S | None], key: Hashable = None) -> S:
         """Make a statistic of each part and merge them in the order of the parts; under a key it is kept."""
-        if key is None:
-            return computed(of, [(part,) for part in self.parts if len(part)], disk=self.on_disk)
-        return self._kept.get(key, lambda: self.total(of))
+        if key in self._kept:
+            return cast(S, self._kept[key])
+        found = computed(of, [(part,) for part in self.parts if len(part)], disk=self.on_disk)
+        return found if key is None else self._kept.put(key, found)
 
     def total_if_it_fits(self, of: Callable[[Microdata], S]) -> S | None:
         """Make a statistic of each part and merge them; None if it takes more than its share of the memory."""
@@ -290,13 +296,13 @@ class Half:
     def classes(self, names: Iterable[str], *, weighted: bool = False) -> KeyClasses:
         """Return the combinations of values of some variables, and how many records have each."""
         chosen = tuple(names)
-        return self._kept.get(
-            ("classes", chosen, weighted), lambda: self._classes(self.coder(chosen), weighted=weighted)
-        )
-
-    def _classes(self, codes: Coder, *, weighted: bool) -> KeyClasses:
-        of = KeyClasses.of_part if self.in_parts else KeyClasses.of
-        return self.total(lambda part: of(codes(part), part.weights() if weighted else None))
+        key = ("classes", chosen, weighted)
+        if key in self._kept:
+            return cast(KeyClasses, self._kept[key])
+        codes = self.coder(chosen)
+        if self.in_parts:
+            return self.total(lambda part: KeyClasses.of_part(codes(part), part.weights() if weighted else None), key)
+        return self._kept.put(key, KeyClasses.of(codes(self.table), self.table.weights() if weighted else None))
 
     def spelled(self, names: Iterable[str], codes: Iterable[int]) -> dict[str, str]:
         """Spell out a combination of codes."""
@@ -334,15 +340,12 @@ class Number:
 
 
 def computed(of: Callable[..., S | None], parts: Sequence[tuple[Microdata, ...]], *, disk: bool) -> S:
-    """Make a statistic of each part, or of matching parts, and merge them in their order; on an engine if on disk.
-
-    Parts of which there is nothing to say, None, are left out.
-    """
+    """Make a statistic of each part, or of matching parts, and merge them in their order; on an engine if on disk."""
     if not disk:
-        return merged(found for found in (of(*part) for part in parts) if found is not None)
+        return merged(starmap(of, parts))
     engine = current(sum(len(part) for part, *_ in parts))
-    found: Iterator[S] = (one for one in engine.each(of, parts) if one is not None)
-    return merged(found, Workspace(engine.memory, lambda: engine.folder))
+    made: Iterator[S | None] = engine.each(of, parts)
+    return merged(made, engine)
 
 
 def _first_difference(schema: Schema, part: Microdata) -> str:
@@ -354,25 +357,6 @@ def _first_difference(schema: Schema, part: Microdata) -> str:
         if one != other:
             return f"variable {one.name!r} is declared differently"
     return "its weight, household or id differ"
-
-
-def _mapped_column(parts: Sequence[Microdata], name: str, folder: Path) -> NDArray[Any]:
-    """Put the parts of a column together in a file of this folder, and map it.
-
-    For what needs all values of a variable at once: the system reads what is looked at, and may forget it again.
-    """
-    kind = np.dtype(np.float64 if parts[0].schema[name].quantitative else np.int32)
-    try:
-        with tempfile.NamedTemporaryFile(dir=folder, prefix="column-", delete=False) as out:
-            for part in parts:
-                out.write(np.ascontiguousarray(part.columns[name], dtype=kind).data)
-    except FileError:
-        raise
-    except OSError as error:
-        raise FileError(f"variable {name!r} cannot be put together in {folder}: {reason(error)}") from error
-    whole: NDArray[Any] = np.memmap(out.name, dtype=kind, mode="r")
-    Path(out.name).unlink()  # the map stays as long as somebody looks at it
-    return whole
 
 
 class ByteBoundedCache:
@@ -388,12 +372,19 @@ class ByteBoundedCache:
         self._found: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._bytes = 0
 
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._found
+
+    def __getitem__(self, key: Hashable) -> Any:
+        self._found.move_to_end(key)
+        return self._found[key][0]
+
     def get(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return what is kept under a key, or compute it and keep it."""
-        if key in self._found:
-            self._found.move_to_end(key)
-            return cast(T, self._found[key][0])
-        result = compute()
+        return cast(T, self[key]) if key in self else self.put(key, compute())
+
+    def put(self, key: Hashable, result: T) -> T:
+        """Keep a result, and return it."""
         size = int(getattr(result, "nbytes", 0))
         self._found[key] = result, size
         self._bytes += size

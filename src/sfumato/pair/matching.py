@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from sfumato.engine import current
 from sfumato.errors import FileError, NotApplicable
+from sfumato.pair.files import Room, Workspace
 from sfumato.pair.half import Half
 from sfumato.pair.sorting import Runs, SortedColumn, by_record, numbers_of
-from sfumato.pair.statistics import Workspace
 from sfumato.table.atomic import reason
 from sfumato.table.microdata import Microdata
 from sfumato.table.on_demand import Column, OnDemand, digest_of
@@ -49,12 +49,11 @@ def put_in_order(protected: TableInParts, places: Iterable[Integers], sizes: Seq
     ``places`` yields, for each protected record, the number of the original's. The table is good until the folder of
     the engine goes.
     """
-    engine = current(len(protected))
-    return TableInParts(_laid_out(sizes, protected.parts, places, Workspace(engine.memory, lambda: engine.folder)))
+    return TableInParts(_laid_out(sizes, protected.parts, places, current(len(protected))))
 
 
 def _laid_out(
-    sizes: Sequence[int], parts: tuple[Microdata, ...], places: Iterable[Integers], room: Workspace
+    sizes: Sequence[int], parts: tuple[Microdata, ...], places: Iterable[Integers], room: Room
 ) -> tuple[Microdata, ...]:
     """Return parts of these sizes, whose columns are put in order in files."""
     try:
@@ -141,7 +140,7 @@ class InOrder(OnDemand):
         parts: tuple[Microdata, ...] = pickle.loads((self.folder / "parts").read_bytes())
         places = np.memmap(self.folder / "places", dtype=np.int64, mode="r")
         missing = np.array([np.nan if kind.kind == "f" else -1], dtype=kind)
-        room = Workspace(self.memory, lambda: self.folder)
+        room = Workspace(self.memory, self.folder)
         _write(path, by_record(_told(parts, name, places), len(places), missing, room, f"variable {name!r}"))
 
 
@@ -178,7 +177,7 @@ def _write(path: Path, stretches: Iterable[NDArray[Any]]) -> str:
     return digest.hexdigest()
 
 
-def _places(original: Half, protected: Half, name: str, room: Workspace) -> Iterator[Integers]:
+def _places(original: Half, protected: Half, name: str, room: Room) -> Iterator[Integers]:
     """Yield, for each record of the protected table, the number of the original record with its id."""
     before, after = original.schema[name], protected.schema[name]
     if before.quantitative != after.quantitative:
@@ -221,7 +220,7 @@ def other_ids(name: str) -> NotApplicable:
     return NotApplicable(f"the ids in {name!r} are not the same in both tables")
 
 
-def _sorted(half: Half, name: str, table: NDArray[np.float64] | None, room: Workspace) -> SortedColumn:
+def _sorted(half: Half, name: str, table: NDArray[np.float64] | None, room: Room) -> SortedColumn:
     what = f"id {name!r} in order"
     runs, first = Runs(room, what, len(half), np.int64), 0
     for part in half.parts:

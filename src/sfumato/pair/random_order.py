@@ -21,7 +21,6 @@ from sfumato.engine import current
 from sfumato.errors import FileError
 from sfumato.pair.masking import Place
 from sfumato.pair.sorting import Runs
-from sfumato.pair.statistics import Workspace
 from sfumato.table import decimals
 from sfumato.table.atomic import appearing, reason, replacing
 from sfumato.table.draws import Draws
@@ -74,8 +73,7 @@ class RandomOrder:
         >>> np.concatenate(list(order.records(5))).tolist() == np.argsort(order.draws(0, 5)).tolist()
         True
         """
-        engine = current(records)
-        runs = Runs(Workspace(engine.memory, lambda: engine.folder), "order of a release", records, np.int64)
+        runs = Runs(current(records), "order of a release", records, np.int64)
         for first in range(0, records, CHUNK):
             count = min(CHUNK, records - first)
             runs.add(self.draws(first, count), np.arange(first, first + count))

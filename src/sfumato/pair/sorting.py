@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from sfumato.pair.files import Array, NumbersInFile, Room
 from sfumato.pair.half import Half
-from sfumato.pair.numbers_on_disk import Array, NumbersOnDisk
-from sfumato.pair.statistics import Values, Workspace
+from sfumato.pair.statistics import Values
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -33,7 +33,7 @@ MIN_STEP = 256  # records of a run from one value to the next that ranges may be
 BESIDE = 2  # different values that are kept on either side: sums of weights may be off by their rounding
 
 
-def at_a_time(room: Workspace) -> int:
+def at_a_time(room: Room) -> int:
     """Return how many records may be sorted, or put in order, at a time."""
     return min(max(room.memory // SHARE // BYTES, 1), MAX_SORTED_RECORDS)
 
@@ -44,12 +44,12 @@ class Runs:
     ``expected`` is about how many there will be. ``along`` is the type of what goes along, None if nothing does.
     """
 
-    def __init__(self, room: Workspace, what: str, expected: int, along: DTypeLike | None = None) -> None:
+    def __init__(self, room: Room, what: str, expected: int, along: DTypeLike | None = None) -> None:
         self._most = at_a_time(room)
         runs = -(-expected // self._most)
         self._step = max(self._most // (2 * runs + 1), min(MIN_STEP, self._most // 16), 1)
-        self._values = NumbersOnDisk(room.folder, np.float64, what)
-        self._along = None if along is None else NumbersOnDisk(room.folder, along, what)
+        self._values = NumbersInFile(room.folder, np.float64, what)
+        self._along = None if along is None else NumbersInFile(room.folder, along, what)
         self._ends = [0]  # where each run ends, and the next begins
         self._marks: list[Floats] = []  # of each run, the last value of every step
         self._held: list[tuple[Floats, Array | None]] = []
@@ -190,7 +190,7 @@ def ties(pieces: Iterable[tuple[Floats, Array | None]], told: Callable[[Array], 
 
 
 def by_record(
-    pieces: Iterable[tuple[Integers, Array]], records: int, missing: Array, room: Workspace, what: str
+    pieces: Iterable[tuple[Integers, Array]], records: int, missing: Array, room: Room, what: str
 ) -> Iterator[Array]:
     """Yield, in stretches in the order of the records, what is told of each in pieces of any order.
 
@@ -201,13 +201,13 @@ def by_record(
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     found = list(by_record(pieces, 4, np.array([np.nan]), Workspace(10**6, lambda: Path(folder)), "x"))
+    ...     found = list(by_record(pieces, 4, np.array([np.nan]), Workspace(10**6, Path(folder)), "x"))
     >>> np.concatenate(found).tolist()
     [0.0, 0.1, nan, 0.3]
     """
     width = at_a_time(room)
     stretches = -(-records // width)
-    numbers, entries = (NumbersOnDisk(room.folder, dtype, what) for dtype in (np.int64, missing.dtype))
+    numbers, entries = (NumbersInFile(room.folder, dtype, what) for dtype in (np.int64, missing.dtype))
     filled = np.zeros(stretches, dtype=np.int64)  # how many entries each stretch has so far
     for chosen, told in pieces:
         stretch = chosen // width
@@ -237,16 +237,16 @@ class SortedColumn:
     records without a value; they stand nowhere.
     """
 
-    values: NumbersOnDisk
-    numbers: NumbersOnDisk
+    values: NumbersInFile
+    numbers: NumbersInFile
     missing: int
-    room: Workspace
+    room: Room
     what: str
 
     @classmethod
-    def of(cls, runs: Runs, room: Workspace, what: str) -> "SortedColumn":
+    def of(cls, runs: Runs, room: Room, what: str) -> "SortedColumn":
         """Merge runs of values that the numbers of their records go along with; the runs are gone afterwards."""
-        values, numbers = NumbersOnDisk(room.folder, np.float64, what), NumbersOnDisk(room.folder, np.int64, what)
+        values, numbers = NumbersInFile(room.folder, np.float64, what), NumbersInFile(room.folder, np.int64, what)
         for found, along in runs.merged():
             assert along is not None
             values.append(found)
@@ -316,8 +316,8 @@ class Ordered:
     ``fraction`` is the rank of a value that is no whole number, None if there is none.
     """
 
-    values: NumbersOnDisk
-    sums: NumbersOnDisk | None
+    values: NumbersInFile
+    sums: NumbersInFile | None
     missing: int
     fraction: int | None
 
@@ -328,7 +328,7 @@ class Ordered:
         runs = Runs(room, what, len(half), np.float64 if weighted else None)
         for part in half.parts:
             runs.add(part.columns[name], part.weights() if weighted else None)
-        values, sums = NumbersOnDisk(room.folder, np.float64, what), NumbersOnDisk(room.folder, np.float64, what)
+        values, sums = NumbersInFile(room.folder, np.float64, what), NumbersInFile(room.folder, np.float64, what)
         total, fraction = 0.0, None
         for found, weights in runs.merged():
             if fraction is None and (odd := np.flatnonzero(found != np.round(found))).size:

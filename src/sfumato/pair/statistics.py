@@ -1,7 +1,7 @@
 """Statistics that merge: each is made of a part of the records, and two of them come together to that of both parts."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from pathlib import Path
@@ -14,6 +14,7 @@ from sfumato.errors import DataError
 from sfumato.kernels.agreement import own_sums
 from sfumato.kernels.groups import class_sums, class_totals, classes, first_in_order, first_records, some_rows
 from sfumato.kernels.spread import ROUNDING
+from sfumato.pair.files import NumbersInFile, Room
 
 S = TypeVar("S", bound="Statistic")
 Floats = NDArray[np.float64]
@@ -25,19 +26,8 @@ AT_ONCE = 16 * 2**20  # bytes of statistics that are merged at once
 MAX_TABULATED_NUMBERS = 2**16  # whole numbers that are counted in a table of them all
 # combinations that are counted in a table of them all, however few records there are
 MAX_TABULATED_COMBINATIONS = 2**16
-
-
-@dataclass(frozen=True)
-class Workspace:
-    """How much memory a merged statistic may take, and the folder for what is more; it is made when it is asked for."""
-
-    memory: int
-    made: Callable[[], Path]
-
-    @property
-    def folder(self) -> Path:
-        """The folder."""
-        return self.made()
+SHARE_OF_CLASSES = 8  # of the memory, one part in so many is for the combinations of keys
+FILES = 64  # for those that are more
 
 
 class Statistic(ABC):
@@ -58,7 +48,7 @@ class Statistic(ABC):
         return reduce(lambda one, other: one.merge(other), statistics)
 
     @classmethod
-    def gathering(cls, room: Workspace | None) -> "Gathering[Any]":  # noqa: ARG003 - for classes that go to files
+    def gathering(cls, room: Room | None) -> "Gathering[Any]":  # noqa: ARG003 - for classes that go to files
         """Return what merges statistics of this class as they come."""
         return Gathering()
 
@@ -108,12 +98,16 @@ class Gathering(Generic[S]):
         return self._held[0]
 
 
-def merged(statistics: Iterable[S], room: Workspace | None = None) -> S:
-    """Merge the statistics of parts, in the order of the parts; what does not fit into the room goes to files."""
+def merged(statistics: Iterable[S | None], room: Room | None = None) -> S:
+    """Merge the statistics of parts, in the order of the parts; what does not fit into the room goes to files.
+
+    Parts of which there is nothing to say, None, are left out.
+    """
     gathering: Gathering[S] | None = None
     for statistic in statistics:
-        gathering = gathering or statistic.gathering(room)
-        gathering.add(statistic)
+        if statistic is not None:
+            gathering = gathering or statistic.gathering(room)
+            gathering.add(statistic)
     if gathering is None:
         raise DataError("the table has no records")
     return gathering.result()
@@ -624,10 +618,8 @@ class KeyClasses(Statistic):
         return cls(found.astype(np.int32, copy=False), sizes, *own)
 
     @classmethod
-    def gathering(cls, room: Workspace | None) -> Gathering[Any]:
+    def gathering(cls, room: Room | None) -> Gathering[Any]:
         """Return what merges classes as they come, in files where there are too many."""
-        from sfumato.pair.classes_on_disk import ClassGathering  # which merges what is defined here
-
         return ClassGathering(room)
 
     def summary(self) -> Self:
@@ -687,3 +679,89 @@ class KeyClasses(Statistic):
         first = first_records(place)
         sizes = np.bincount(place, weights=self.sizes, minlength=len(first)).astype(np.int64)
         return type(self)(some_rows(cells, first), sizes)
+
+
+class ClassGathering(Gathering[KeyClasses]):
+    """Merges key classes as they come: in memory as long as they are few, from then on in files.
+
+    A class goes to the file of the hash of its keys, so that all that is counted of it meets there. What comes out lies
+    in files too, mapped into memory.
+    """
+
+    def __init__(self, room: Room | None) -> None:
+        super().__init__()
+        self._room = room
+        self._files: list[_ClassFile] = []
+
+    def add(self, statistic: KeyClasses) -> None:
+        """Take the classes of the next part."""
+        if self._files:
+            self._put_into_files(statistic)
+            return
+        super().add(statistic)
+        if self._room is None:
+            return
+        # as many with weights as without, so that both go to files alike
+        most = self._room.memory // SHARE_OF_CLASSES // (4 * statistic.cells.shape[1] + 16)
+        if sum(len(held) for held in self._held) > most and len(whole := self._fold()) > most:
+            self._files = [_ClassFile(self._room.folder, whole) for _ in range(FILES + 1)]
+            self._held = []
+            self._put_into_files(whole)
+
+    def result(self) -> KeyClasses:
+        """Return the classes of all parts."""
+        if not self._files:
+            return super().result()
+        *some, whole = self._files
+        for file in some:
+            if len(file.sizes):
+                whole.add(KeyClasses.together((file.classes(),)))
+            file.close()
+        return whole.classes(mapped=True)
+
+    def _put_into_files(self, classes: KeyClasses) -> None:
+        hashed = np.zeros(len(classes), dtype=np.uint64)
+        for column in classes.cells.T:
+            hashed ^= column.astype(np.int64).view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+            hashed *= np.uint64(0xBF58476D1CE4E5B9)
+            hashed ^= hashed >> np.uint64(31)
+        number = hashed % np.uint64(FILES)
+        order = np.argsort(number, kind="stable")
+        ends = np.searchsorted(number[order], np.arange(FILES + 1, dtype=np.uint64))
+        for file, start, stop in zip(self._files, ends, ends[1:], strict=False):
+            rows = order[start:stop]
+            weights = None if classes.weights is None else classes.weights[rows]
+            file.add(KeyClasses(classes.cells[rows], classes.sizes[rows], weights))
+
+
+class _ClassFile:
+    """Key classes in files without a name."""
+
+    def __init__(self, folder: Path, like: KeyClasses) -> None:
+        what = "key classes that do not fit into memory"
+        self.keys = like.cells.shape[1]
+        self.cells, self.sizes = NumbersInFile(folder, np.int32, what), NumbersInFile(folder, np.int64, what)
+        self.weights = None if like.weights is None else NumbersInFile(folder, np.float64, what)
+
+    def add(self, classes: KeyClasses) -> None:
+        """Write classes behind those that are there."""
+        self.cells.append(classes.cells.ravel())
+        self.sizes.append(classes.sizes)
+        if self.weights is not None and classes.weights is not None:
+            self.weights.append(classes.weights)
+
+    def classes(self, *, mapped: bool = False) -> KeyClasses:
+        """Return all classes, read or mapped."""
+        cells, sizes, weights = (
+            None if file is None else file.mapped() if mapped else file.read(0, len(file))
+            for file in (self.cells, self.sizes, self.weights)
+        )
+        assert cells is not None and sizes is not None
+        table = cells.reshape(-1, self.keys)
+        return KeyClasses(table if mapped else np.asfortranarray(table), sizes, weights)
+
+    def close(self) -> None:
+        """Give the files back to the disk."""
+        for file in (self.cells, self.sizes, self.weights):
+            if file is not None:
+                file.close()

@@ -17,7 +17,7 @@ from sfumato.core import Measure
 from sfumato.errors import NotApplicable
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
-from sfumato.pair.numbers_on_disk import NumbersOnDisk
+from sfumato.pair.files import NumbersInFile
 from sfumato.pair.sorting import Runs, SortedColumn, by_record, ties
 from sfumato.pair.statistics import Statistic, Sums, merged
 from sfumato.registry import catalogued
@@ -63,7 +63,7 @@ def places(pair: Pair, name: str) -> Iterator[tuple[Places, Places]]:
             runs.add(part.columns[name], ~numbers if side else numbers)  # below zero: a protected record
             first += len(part)
     pooled = SortedColumn.of(runs, room, what)
-    upto = NumbersOnDisk(room.folder, np.int64, what)  # how many protected values each different value reaches
+    upto = NumbersInFile(room.folder, np.int64, what)  # how many protected values each different value reaches
     upto.append(np.zeros(1, dtype=np.int64))
     reached = 0
     for some in ties(pooled.pieces(), lambda numbers: (numbers < 0)[:, None].astype(np.int64)):
@@ -77,7 +77,7 @@ def places(pair: Pair, name: str) -> Iterator[tuple[Places, Places]]:
     upto.close()
 
 
-def _told(pooled: SortedColumn, upto: NumbersOnDisk, side: int) -> Iterator[tuple[Integers, NDArray[Any]]]:
+def _told(pooled: SortedColumn, upto: NumbersInFile, side: int) -> Iterator[tuple[Integers, NDArray[Any]]]:
     """Yield the numbers of one table's records in ascending order of their values, and the place of each."""
     last, value = -1, np.nan  # the number of the different value that was seen last, and that value
     for values, numbers in pooled.pieces():

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError, FileError, ParameterError
 from sfumato.kernels.ranks import Placed, Ranked, ranked
 from sfumato.kernels.spread import ROUNDING, mean_and_spread, mean_and_spread_of_long
-from sfumato.kernels.stretches import code_counts, stretches
-from sfumato.pair.numbers_on_disk import NumbersOnDisk
+from sfumato.kernels.stretches import code_counts, mapped, stretches
+from sfumato.pair.files import NumbersInFile, Workspace
 from sfumato.pair.sorting import Runs, SortedColumn
-from sfumato.pair.statistics import Workspace
 from sfumato.table.atomic import reason
 
 # Arrays of as many numbers as there are records, put aside in files of a folder where memory is short.
@@ -41,7 +40,7 @@ def put_aside(shape: tuple[int, ...], dtype: Any, folder: Path | None) -> NDArra
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.truncate(size)
-            return np.memmap(file, dtype=dtype, mode="r+", shape=shape)
+            return mapped(file, dtype, shape, "r+")
     except OSError as error:
         raise FileError(f"what does not fit into memory cannot be put into {folder}: {reason(error)}") from error
 
@@ -71,12 +70,12 @@ def _tied(counts: NDArray[np.integer]) -> float:
 
 def _sorted_aside(values: NDArray[Any], folder: Path, found: Floats) -> float:
     """Write the ranks of a column that is sorted on disk, and return the sum of t^3 - t over its ties."""
-    room, what, records = Workspace(MEMORY, lambda: folder), "the ranks of a variable", len(values)
+    room, what, records = Workspace(MEMORY, folder), "the ranks of a variable", len(values)
     runs = Runs(room, what, records, np.int64)
     for rows in stretches(records):
         runs.add(values[rows].astype(np.float64), np.arange(rows.start, rows.stop))
     column = SortedColumn.of(runs, room, what)
-    ranks, reached, tied = NumbersOnDisk(folder, np.float64, what), 0, 0.0  # of each different value
+    ranks, reached, tied = NumbersInFile(folder, np.float64, what), 0, 0.0  # of each different value
     for _, counts in column.counts():
         upto = reached + np.cumsum(counts)
         ranks.append(2.0 * upto - counts - records)
@@ -90,7 +89,7 @@ def _sorted_aside(values: NDArray[Any], folder: Path, found: Floats) -> float:
     return tied
 
 
-def _of_each(column: SortedColumn, ranks: NumbersOnDisk) -> Iterator[Floats]:
+def _of_each(column: SortedColumn, ranks: NumbersInFile) -> Iterator[Floats]:
     """Yield the rank of every record in ascending order, from that of every different value."""
     last, value = -1, np.nan  # the different value seen last, by its place
     for values, _ in column.pieces():
@@ -263,9 +262,9 @@ class File:
         """Which columns have no missing value."""
         return np.array([column.complete for column in self.columns], dtype=np.bool_)
 
-    def blocks(self, size: int = BLOCK) -> list[slice]:
+    def blocks(self, size: int = BLOCK) -> Iterator[slice]:
         """Cut the records into blocks."""
-        return [slice(start, min(start + size, self.records)) for start in range(0, self.records, size)]
+        return stretches(self.records, size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -397,7 +396,7 @@ def _normal_on_disk(values: Floats, folder: Path) -> tuple[float, float]:
     """Test a long variable, whose values are sorted in files."""
     exponent = np.frexp(max(abs(np.fmin.reduce(values)), abs(np.fmax.reduce(values))))[1]
     mean, spread = mean_and_spread_of_long(values, exponent)
-    runs = Runs(Workspace(MEMORY, lambda: folder), "a variable in order", len(values))
+    runs = Runs(Workspace(MEMORY, folder), "a variable in order", len(values))
     for rows in stretches(len(values)):
         runs.add(np.ldexp(values[rows], -exponent))
     n = len(runs)

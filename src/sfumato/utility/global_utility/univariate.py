@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from sfumato.kernels.kolmogorov import one_sample_p, two_sample_p
 from sfumato.kernels.stretches import code_counts, same_values, stretches
 from sfumato.pair import Half, Pair
+from sfumato.pair.files import Workspace
 from sfumato.pair.sorting import Runs
-from sfumato.pair.statistics import Values, Workspace
+from sfumato.pair.statistics import Values
 from sfumato.table.microdata import Codes, Floats
 from sfumato.utility.association.columns import MAX_RECORDS_IN_MEMORY, MEMORY
 from sfumato.utility.distribution_functions import functions
@@ -108,7 +109,7 @@ def numbers_alike_aside(x: Floats, y: Floats, folder: Path) -> Comparison:
 
 def _gap_on_disk(x: Floats, y: Floats, folder: Path) -> int:
     """Return the largest |m n (F - G)| of two columns that are sorted together on disk."""
-    runs = Runs(Workspace(MEMORY, lambda: folder), "a variable of both tables", len(x) + len(y), np.float64)
+    runs = Runs(Workspace(MEMORY, folder), "a variable of both tables", len(x) + len(y), np.float64)
     for values, side in ((x, 1.0), (y, -1.0)):
         for rows in stretches(len(values)):
             runs.add(values[rows], np.full(rows.stop - rows.start, side))

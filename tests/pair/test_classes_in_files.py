@@ -1,7 +1,9 @@
 """Key classes that go to files: the same classes as in memory, and a clear refusal where the disk is full."""
 
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,9 @@ import sfumato
 from scanned import scanned
 from sfumato import Engine, FileError
 from sfumato.pair import Pair
-from sfumato.pair.statistics import KeyClasses, Workspace, merged
+from sfumato.pair.files import Workspace
+from sfumato.pair.statistics import KeyClasses, merged
+from sfumato.table.keys import key_names
 from tables import persons
 
 
@@ -50,48 +54,34 @@ def test_files_hold_the_classes_of_memory(
         codes = np.array(keys, dtype=np.int32)
         weights = (codes[:, 0] + 2) / 4 if weighted else None
         pieces.append(KeyClasses.of_part(codes, weights))
-    found = merged(iter(pieces), Workspace(memory, lambda: folder))
+    found = merged(iter(pieces), Workspace(memory, folder))
     records = ((key, (key[0] + 2) / 4 if weighted else 1.0) for keys in parts for key in keys)
     assert told(found) == counted(records)
     if len(found) > memory // 8 // 24:
         assert isinstance(found.sizes, np.memmap)
-        (own,) = folder.iterdir()
-        assert {file.name for file in own.iterdir()} <= {"cells-64", "sizes-64", "weights-64"}
-    else:
-        assert not any(folder.iterdir())
+    assert not any(folder.iterdir())  # the files have no name
 
 
-def test_a_full_disk_is_said(tmp_path: Path) -> None:
+def test_a_full_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     codes = np.arange(2000, dtype=np.int32).reshape(-1, 2)
-    gathering = KeyClasses.gathering(Workspace(800, lambda: tmp_path))
-    gathering.add(KeyClasses.of_part(codes))
-    for file in tmp_path.glob("classes-*/sizes-*"):
-        file.unlink()
-        file.symlink_to("/dev/full")  # whatever is written to it finds no space
-    with pytest.raises(FileError, match=r"cannot be written to .*sizes.*: the disk is full"):
-        gathering.add(KeyClasses.of_part(codes))
 
+    def full(**_: Any) -> Any:
+        return Path("/dev/full").open("r+b", buffering=0)  # whatever is written to it finds no space
 
-def test_each_goes_to_a_folder_of_its_own_whatever_else_came_and_went(tmp_path: Path) -> None:
-    codes = np.arange(2000, dtype=np.int32).reshape(-1, 2)
-    other = tmp_path / "of somebody else"
-    other.mkdir()
-    for _ in range(2):
-        gathering = KeyClasses.gathering(Workspace(800, lambda: tmp_path))
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    gathering = KeyClasses.gathering(Workspace(800, tmp_path))
+    with pytest.raises(FileError, match=f"key classes .* cannot be put into {tmp_path}: the disk is full"):
         gathering.add(KeyClasses.of_part(codes))
-        if other.exists():
-            other.rmdir()
-    assert len(list(tmp_path.glob("classes-*"))) == 2
 
 
 def test_measures_over_classes_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from test_contract_parts import same, with_gaps
 
-    monkeypatch.setattr("sfumato.pair.classes_on_disk.SHARE", 2**20)  # of 64 MiB: a handful of classes fit
+    monkeypatch.setattr("sfumato.pair.statistics.SHARE_OF_CLASSES", 2**20)  # of 64 MiB: a handful of classes fit
     data = with_gaps(persons(240), 0.05, seed=3)
     masked = sfumato.PRAM(0.8).protect(data, rng=2)
     parts = scanned(data, tmp_path / "original", 5), scanned(masked, tmp_path / "protected", 5)
-    with Engine("here", memory="64 MiB", folder=tmp_path / "work") as engine:
+    with Engine("here", memory="64 MiB", folder=tmp_path / "work"):
         pair = Pair.of(*parts)
         for measure in (
             sfumato.KAnonymity(3),
@@ -100,4 +90,4 @@ def test_measures_over_classes_in_files(tmp_path: Path, monkeypatch: pytest.Monk
             sfumato.SampleUniques(),
         ):
             same(measure.evaluate(data, masked, rng=1), measure.evaluate_pair(pair, rng=1))
-        assert any(folder.name.startswith("classes-") for folder in engine.folder.iterdir())
+        assert isinstance(pair.protected.classes(key_names(data.schema, None)).sizes, np.memmap)

@@ -6,19 +6,46 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 from weakref import finalize
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sfumato.errors import FileError
+from sfumato.kernels.stretches import mapped
 from sfumato.table.atomic import reason
+from sfumato.table.schema import Variable
 
 Array = NDArray[Any]
 
 
-class NumbersOnDisk:
+class Room(Protocol):
+    """How much memory a merged statistic may take, and the folder for what is more; an engine is one."""
+
+    @property
+    def memory(self) -> int:
+        """Bytes."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder, which is made when it is asked for."""
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """So much memory, and a folder for what is more."""
+
+    memory: int
+    folder: Path
+
+
+def dtype_of(variable: Variable) -> np.dtype[Any]:
+    """Return the type of a variable's column: numbers and dates are floats, categories codes."""
+    return np.dtype(np.float64 if variable.quantitative else np.int32)
+
+
+class NumbersInFile:
     """A long row of numbers, or of rows of several, in a file without a name, written and read a stretch at a time.
 
     The file goes with the object, and with the process however that ends. ``what`` the numbers are is said where the
@@ -81,8 +108,7 @@ class NumbersOnDisk:
         """Return all numbers as an array that is mapped into memory: the system reads what is looked at."""
         if not self._count:
             return np.empty(0, dtype=self.dtype)
-        whole: Array = np.memmap(self._file, dtype=self.dtype, mode="r", shape=(self._count,))
-        return whole
+        return mapped(self._file, self.dtype, (self._count,), "r")
 
     def _refused(self, error: OSError) -> FileError:
         return FileError(f"{self._what} cannot be put into {self._folder}: {reason(error)}")
