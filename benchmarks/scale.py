@@ -130,6 +130,7 @@ class Watched:
     def __init__(self) -> None:
         self._resident: dict[int, int] = {}
         self._own: dict[int, int] = {}
+        self._watching = 0.0  # CPU seconds of looking, which are nobody's
         threading.Thread(target=self._watch, daemon=True).start()
 
     def _watch(self) -> None:
@@ -146,6 +147,7 @@ class Watched:
                     found = re.search(rf"{name}:\s+(\d+)", told)
                     if found:
                         most[process.pid] = max(most.get(process.pid, 0), int(found[1]) >> 10)
+            self._watching = time.thread_time()
             time.sleep(0.25)
 
     def figures(self) -> dict[str, object]:
@@ -154,7 +156,7 @@ class Watched:
 
         used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         return {
-            "cpu": sum(usage.ru_utime + usage.ru_stime for usage in used),
+            "cpu": sum(usage.ru_utime + usage.ru_stime for usage in used) - self._watching,
             "resident": max(self._resident.values(), default=0),
             "own": max(self._own.values(), default=0),
         }
