@@ -13,20 +13,21 @@ _MAPS: "WeakSet[mmap.mmap]" = WeakSet()  # of files whose pages are let go when 
 
 
 def stretches(length: int, size: int | None = None) -> Iterator[slice]:
-    """Cut so many records into stretches of one size, and let go of mapped files after every 2^20 records.
+    """Cut so many records into stretches of one size, and let go of mapped files every 2^20 records.
 
     >>> list(stretches(LENGTH + 5))
     [slice(0, 1048576, None), slice(1048576, 1048581, None)]
     """
     size = size or LENGTH
     for start in range(0, length, size):
-        yield slice(start, min(start + size, length))
-        if _MAPS and start // LENGTH < (start + size) // LENGTH:
+        if _MAPS and start % LENGTH < size:
             let_go()
+        yield slice(start, min(start + size, length))
 
 
 def mapped(file: BinaryIO, dtype: Any, shape: tuple[int, ...], mode: Literal["r", "r+"]) -> NDArray[Any]:
     """Return a file as an array of which the system reads what is looked at, and which loops over stretches let go."""
+    let_go()
     array = np.memmap(file, dtype=dtype, mode=mode, shape=shape)
     _MAPS.add(array._mmap)  # type: ignore[attr-defined]
     return array

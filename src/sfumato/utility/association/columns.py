@@ -162,7 +162,8 @@ class Column:
     @cached_property
     def complete(self) -> bool:
         """Whether no value is missing."""
-        return not bool((np.isnan(self.values) if self.values.dtype.kind == "f" else self.values < 0).any())
+        missing = np.isnan if self.values.dtype.kind == "f" else np.signbit
+        return not any(missing(self.values[rows]).any() for rows in stretches(len(self.values)))
 
     @cached_property
     def used(self) -> int:
