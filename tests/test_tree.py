@@ -12,8 +12,6 @@ import sfumato
 ROOT = Path(sfumato.__file__).parent
 MAX_LINES, MIN_LINES, MAX_PARAMETERS = 800, 60, 12
 SHORT = {
-    "engine/ray.py": "an optional dependency",
-    "engine/spark.py": "an optional dependency",
     "kernels/contingency/compiled.py": "compiled when it is first called",
     "kernels/kolmogorov/compiled.py": "compiled when it is first called",
     "kernels/raking.py": "a kernel: arrays alone, below the layer of its importer",

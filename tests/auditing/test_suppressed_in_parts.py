@@ -108,7 +108,7 @@ def test_more_variables_than_records_to_draw() -> None:
 
 
 def test_where_nothing_is_suppressed_the_sample_is_the_random_one(register: Microdata) -> None:
-    from sfumato.pair.sampled import sampled
+    from sfumato.pair.sample import sampled
 
     seen = at_hand_of_both(cut(register), cut(register), 400)
     assert np.array_equal(seen.protected.columns["id"], sampled(cut(register), 400).columns["id"])

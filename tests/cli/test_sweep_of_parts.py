@@ -21,7 +21,7 @@ from register import write_register
 from scanned import scanned
 from sfumato import Engine, Experiment, Microdata
 from sfumato.compare.work import protected_parts
-from sfumato.pair.sampled import sampled
+from sfumato.pair.sample import sampled
 from sfumato.project.candidates import composed_candidates
 from sfumato.project.progress import read_progress
 from small_survey import run

@@ -12,7 +12,7 @@ from scanned import scanned
 from sfumato import Engine, Experiment, Microdata, TableInParts
 from sfumato.compare import results
 from sfumato.errors import DataError, FileError, ParameterError
-from sfumato.pair.sampled import drawn_records, sampled
+from sfumato.pair.sample import drawn_records, sampled
 from sfumato.report.summarise import summarise
 from sfumato.risk import distance_linkage
 

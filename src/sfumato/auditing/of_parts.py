@@ -22,9 +22,8 @@ from sfumato.auditing.guess import MIN_IN_BAND
 from sfumato.auditing.matching import match
 from sfumato.engine import current
 from sfumato.errors import DataError, ParameterError
-from sfumato.pair.half import Number
 from sfumato.pair.random_order import RandomOrder
-from sfumato.pair.sampled import drawn_records, only_records, sampled, taken
+from sfumato.pair.sample import drawn_records, only_records, sampled, selected
 from sfumato.table.draws import Draws
 from sfumato.table.microdata import Microdata
 from sfumato.table.on_demand import OnDemand
@@ -130,7 +129,7 @@ def sample_of_both(
     told = order if isinstance(order, RandomOrder) else _RecordOrder.of(order, len(protected))
     rows, seen = _drawn(original, protected, size, told)
     places = told.places(rows, len(original))
-    tables = taken(original, rows), taken(protected, np.sort(places))
+    tables = selected(original, rows), selected(protected, np.sort(places))
     return AtHand(*tables, np.argsort(places), "the order given", seen)
 
 
@@ -149,7 +148,7 @@ def at_hand_of_both(original: TableInParts, protected: TableInParts, size: int) 
 
 def _beside_each_other(original: TableInParts, protected: TableInParts, size: int) -> AtHand:
     rows, seen = _drawn(original, protected, size, None)
-    return AtHand(taken(original, rows), taken(protected, rows), np.arange(len(rows)), "position", seen)
+    return AtHand(selected(original, rows), selected(protected, rows), np.arange(len(rows)), "position", seen)
 
 
 def _drawn(
@@ -290,7 +289,7 @@ def suppressed_in_order(
     places = np.unique(np.concatenate([found.rows for found in blank.drawn.values()]))
     record = record_of(places)
     ascending = np.sort(record)
-    there = taken(original.only(sought), ascending)
+    there = selected(original.only(sought), ascending)
     drawn = {}
     for name, found in blank.drawn.items():
         records = record[np.searchsorted(places, found.rows)]
@@ -310,7 +309,7 @@ def mates(original: TableInParts, protected: TableInParts, chosen: Mapping[str, 
         before, after = original.schema[name], protected.schema[name]
         if before.quantitative or after.quantitative:
             continue
-        codes = np.unique(taken(original.only([name]), np.sort(rows)).columns[name])
+        codes = np.unique(selected(original.only([name]), np.sort(rows)).columns[name])
         place = {category: code for code, category in enumerate(after.categories)}
         there = [place[category] for code in codes if (category := before.categories[code]) in place]
         if there:
@@ -375,7 +374,7 @@ class _Gone:
 
     def __call__(self, *parts: Any) -> SuppressedRecords:
         *before, after, first = parts
-        draw = self.draws.uniform("which", first.value, len(after))
+        draw = self.draws.uniform("which", first, len(after))
         some = np.zeros(len(after), dtype=bool)
         drawn = {}
         for name, sought in self.sought.items():
@@ -385,7 +384,7 @@ class _Gone:
             rows = np.flatnonzero(gone)
             if len(rows):
                 some |= gone
-                drawn[name] = DrawnRecords(first.value + rows, draw[rows]).least(self.most)
+                drawn[name] = DrawnRecords(first + rows, draw[rows]).least(self.most)
         return SuppressedRecords(int(some.sum()), drawn)
 
 
@@ -397,8 +396,8 @@ class _Showing:
     draws: Draws
     each: Mapping[str, int]
 
-    def __call__(self, part: Microdata, first: Number) -> dict[tuple[str, int], DrawnRecords]:
-        draw = self.draws.uniform("which", first.value, len(part))
+    def __call__(self, part: Microdata, first: int) -> dict[tuple[str, int], DrawnRecords]:
+        draw = self.draws.uniform("which", first, len(part))
         found = {}
         for name, codes in self.wanted.items():
             column = part.columns[name]
@@ -409,7 +408,7 @@ class _Showing:
             there, starts = np.unique(column[rows], return_index=True)
             for code, mine in zip(there.tolist(), np.split(rows, starts[1:]), strict=True):
                 least = mine[: self.each[name]]
-                found[name, code] = DrawnRecords(first.value + least, draw[least])
+                found[name, code] = DrawnRecords(first + least, draw[least])
         return found
 
 
@@ -436,7 +435,7 @@ def _each(of: Callable[..., Any], *tables: TableInParts) -> Iterator[Any]:
     """Yield what is made of each part, or of those that lie beside each other, where the engine computes."""
     last = tables[-1]
     firsts = np.cumsum([0, *last.sizes])[:-1].tolist()
-    parts = list(zip(*(table.parts for table in tables), map(Number, firsts), strict=True))
+    parts = list(zip(*(table.parts for table in tables), firsts, strict=True))
     if all(part.on_disk for table in tables for part in table.parts):
         return current(len(last)).each(of, parts, stored=False)
     return (of(*part) for part in parts)

@@ -23,7 +23,7 @@ from sfumato.core import Measure, Method
 from sfumato.errors import DataError, ParameterError, SfumatoError
 from sfumato.identity import identity
 from sfumato.measurement import Measurement
-from sfumato.pair.sampled import sampled
+from sfumato.pair.sample import sampled
 from sfumato.table.formats import a_path
 from sfumato.table.microdata import Microdata
 from sfumato.table.parts import TableInParts

@@ -20,8 +20,7 @@ from sfumato.errors import NotApplicable, ParameterError
 from sfumato.identity import code_of, identity
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
-from sfumato.pair.sample import SIZE
-from sfumato.pair.sampled import sampled
+from sfumato.pair.sample import SIZE, sampled
 from sfumato.table.frames import FrameKind, Origin, from_arrow
 from sfumato.table.microdata import Microdata
 from sfumato.table.parts import TableInParts

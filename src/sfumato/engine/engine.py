@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
+from sfumato.engine.clusters import BY_SCHEME
 from sfumato.engine.processes import LocalProcesses, cores
 from sfumato.engine.summaries import Summaries, key_of, packages_of
 from sfumato.errors import EngineError, ParameterError
@@ -33,17 +34,8 @@ UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "m
 MIN_MEMORY_BYTES = 64 * 2**20
 
 
-class Part(Protocol):
-    """What an engine knows of a part of a table."""
-
-    @property
-    def fingerprint(self) -> str:
-        """A digest of schema and content."""
-
-    def at_hand(self) -> Any:
-        """Return the part with its columns read once while it is worked on."""
-
-    def __len__(self) -> int: ...
+# parts of tables, with a ``fingerprint`` and ``at_hand``, and what goes along with them; several are looked at together
+Part = tuple[Any, ...]
 
 
 @dataclass(eq=False)
@@ -51,7 +43,7 @@ class _SentPart:
     """A part that was sent out, and what came of it once its future is no more."""
 
     key: str
-    part: tuple[Part, ...]
+    part: Part
     future: "Future[Any] | None"
     well: bool = True
     found: Any = None  # the result, or the error if it did not go well
@@ -127,9 +119,7 @@ class Engine:
         finally:
             self._folder = before
 
-    def each(
-        self, of: Callable[..., Any], parts: Sequence[tuple[Part, ...]], *, stored: bool = True
-    ) -> Generator[Any, None, None]:
+    def each(self, of: Callable[..., Any], parts: Sequence[Part], *, stored: bool = True) -> Generator[Any, None, None]:
         """Yield what ``of`` makes of each part, or of matching parts of several tables, in their order.
 
         ``stored``: whether it is kept in the store, and taken from there; not so of what is done rather than told.
@@ -160,7 +150,7 @@ class Engine:
                 if asked.future is not None:
                     asked.future.cancel()
 
-    def _begun(self, task: bytes, part: tuple[Part, ...], store: Summaries | None) -> "_SentPart":
+    def _begun(self, task: bytes, part: Part, store: Summaries | None) -> "_SentPart":
         """Send a part out, or find in the store what was made of it before."""
         key = ""
         if store is not None:
@@ -197,7 +187,7 @@ class Engine:
                     if self.executor is None:  # as it will be read: what is computed of it is known by its pickle
                         asked.found = pickle.loads(kept)
 
-    def _sent(self, task: bytes, part: tuple[Part, ...]) -> "Future[Any]":
+    def _sent(self, task: bytes, part: Part) -> "Future[Any]":
         if self.executor is None:
             future: Future[Any] = Future()
             future.set_result(computed(task, part))
@@ -264,11 +254,11 @@ def _answer(future: "Future[Any]") -> tuple[bool, Any] | None:
     return answer
 
 
-def computed(task: bytes, parts: tuple[Part, ...]) -> tuple[bool, Any]:
+def computed(task: bytes, parts: Part) -> tuple[bool, Any]:
     """Compute a task of a part: whether it went well, and the result or the error; workers call it."""
     before = _busy.set(True)
     try:
-        found = _unpickled(task)(*(part.at_hand() for part in parts))
+        found = _unpickled(task)(*(part.at_hand() if hasattr(part, "at_hand") else part for part in parts))
         return True, found.summary() if hasattr(found, "summary") else found
     except Exception as error:
         return False, error
@@ -314,22 +304,11 @@ def _opened(where: str | Executor, processes: int | None, memory: int) -> tuple[
         raise ParameterError(f"Engine: processes is for 'local', not for {where!r}")
     if where == "here":
         return None, lambda: None
-    if where.startswith("dask://"):
-        from sfumato.engine.dask import DaskExecutor
-
-        dask = DaskExecutor(where.removeprefix("dask://"))
-        return dask, dask.shutdown
-    if where.startswith("spark://"):
-        from sfumato.engine.spark import SparkExecutor
-
-        spark = SparkExecutor(where)
-        return spark, spark.shutdown
-    if where.startswith("ray://"):
-        from sfumato.engine.ray import RayExecutor
-
-        ray = RayExecutor(where)
-        return ray, ray.shutdown
-    raise ParameterError(f"Engine: there is no engine {where!r}; there are {KNOWN}")
+    scheme, _, host = where.partition("://")
+    if not host or scheme not in BY_SCHEME:
+        raise ParameterError(f"Engine: there is no engine {where!r}; there are {KNOWN}")
+    cluster = BY_SCHEME[scheme](where)
+    return cluster, cluster.shutdown
 
 
 def in_bytes(memory: int | str | None) -> int:

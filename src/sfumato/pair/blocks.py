@@ -120,23 +120,11 @@ class _Rows(OnDemand):
 
 @dataclass(frozen=True)
 class Batch:
-    """Some blocks whose records lie in files of a folder; an engine takes it for a part."""
+    """Some blocks whose records lie in files of a folder."""
 
     folder: Path
     number: int
     records: int
-
-    @property
-    def fingerprint(self) -> str:
-        """Where the files lie."""
-        return f"{self.folder} {self.number}"
-
-    def at_hand(self) -> "Batch":
-        """Return it as it is."""
-        return self
-
-    def __len__(self) -> int:
-        return self.records
 
     def path(self, what: str, place: int) -> Path:
         """Return the file of a variable, by its place."""

@@ -11,13 +11,12 @@ records that share their value, or in the order of the values; where it does not
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.pair.half import Half
-from sfumato.pair.sample import taken
+from sfumato.pair.sample import drawn_records, taken
 from sfumato.table.microdata import Microdata
 from sfumato.table.sums import Relation, relation
 
@@ -275,11 +274,7 @@ def _information(one: CodedColumn, other: CodedColumn) -> float:
 
 def _looked_at(half: Half) -> Microdata:
     """Return the records that are looked through: all of a small table, a random sample of a larger one."""
-    rows: NDArray[Any] = np.arange(len(half))
-    if len(half) > MAX_RECORDS_READ:
-        rows = np.sort(
-            np.random.default_rng(len(half)).choice(len(half), MAX_RECORDS_READ, replace=False, shuffle=False)
-        )
+    rows = drawn_records(len(half), MAX_RECORDS_READ, np.random.default_rng(len(half)))
     if not half.in_parts:
         return half.table if len(rows) == len(half) else half.table.take(rows)
     names = half.schema.analysed()

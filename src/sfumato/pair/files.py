@@ -20,7 +20,7 @@ from sfumato.table.schema import Variable
 Array = NDArray[Any]
 
 
-class Room(Protocol):
+class MemoryAndFolder(Protocol):
     """How much memory a merged statistic may take, and the folder for what is more; an engine is one."""
 
     @property

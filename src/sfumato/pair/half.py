@@ -237,8 +237,7 @@ class Half:
         parts = [(part, begin) for part, begin in zip(self.parts, begins, strict=False) if len(part)]
         if not self.on_disk:
             return (of(part, begin) for part, begin in parts)
-        numbered = [(part, Number(begin)) for part, begin in parts]
-        return current(len(self)).each(lambda part, number: of(part, number.value), numbered, stored=False)
+        return current(len(self)).each(of, parts, stored=False)
 
     def keep(self, key: Hashable, compute: Callable[[], Any]) -> Any:
         """Compute something of this table once, and keep it."""
@@ -318,25 +317,6 @@ class _Valued:
 
     def __call__(self, part: Microdata) -> Values:
         return Values.of(part.columns[self.name], part.weights() if self.weighted else None)
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number that goes along with a part; an engine takes it for a part of its own."""
-
-    value: int
-
-    @property
-    def fingerprint(self) -> str:
-        """The number."""
-        return str(self.value)
-
-    def at_hand(self) -> "Number":
-        """Return it as it is."""
-        return self
-
-    def __len__(self) -> int:
-        return 0
 
 
 def computed(of: Callable[..., S | None], parts: Sequence[tuple[Microdata, ...]], *, disk: bool) -> S:

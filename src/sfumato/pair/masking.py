@@ -48,18 +48,6 @@ class Place:
     path: Path
     number: int = 0
 
-    @property
-    def fingerprint(self) -> str:
-        """What tells it from others."""
-        return str(self.path)
-
-    def at_hand(self) -> "Place":
-        """Return it as it is: there is nothing to be read."""
-        return self
-
-    def __len__(self) -> int:
-        return 0
-
 
 class Masking(ABC):
     """What a method has learned of a table, enough to mask any part of it; it goes to other processes."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.engine import current
 from sfumato.errors import FileError, NotApplicable
-from sfumato.pair.files import Room, Workspace
+from sfumato.pair.files import MemoryAndFolder, Workspace
 from sfumato.pair.half import Half
 from sfumato.pair.sorting import Runs, SortedColumn, by_record, numbers_of
 from sfumato.table.atomic import reason
@@ -53,7 +53,7 @@ def put_in_order(protected: TableInParts, places: Iterable[Integers], sizes: Seq
 
 
 def _laid_out(
-    sizes: Sequence[int], parts: tuple[Microdata, ...], places: Iterable[Integers], room: Room
+    sizes: Sequence[int], parts: tuple[Microdata, ...], places: Iterable[Integers], room: MemoryAndFolder
 ) -> tuple[Microdata, ...]:
     """Return parts of these sizes, whose columns are put in order in files."""
     try:
@@ -177,7 +177,7 @@ def _write(path: Path, stretches: Iterable[NDArray[Any]]) -> str:
     return digest.hexdigest()
 
 
-def _places(original: Half, protected: Half, name: str, room: Room) -> Iterator[Integers]:
+def _places(original: Half, protected: Half, name: str, room: MemoryAndFolder) -> Iterator[Integers]:
     """Yield, for each record of the protected table, the number of the original record with its id."""
     before, after = original.schema[name], protected.schema[name]
     if before.quantitative != after.quantitative:
@@ -220,7 +220,7 @@ def other_ids(name: str) -> NotApplicable:
     return NotApplicable(f"the ids in {name!r} are not the same in both tables")
 
 
-def _sorted(half: Half, name: str, table: NDArray[np.float64] | None, room: Room) -> SortedColumn:
+def _sorted(half: Half, name: str, table: NDArray[np.float64] | None, room: MemoryAndFolder) -> SortedColumn:
     what = f"id {name!r} in order"
     runs, first = Runs(room, what, len(half), np.int64), 0
     for part in half.parts:

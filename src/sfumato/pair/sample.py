@@ -2,14 +2,16 @@
 
 What compares every record with every other is too much for a table in parts. A measure then looks for a simple random
 sample of the records among all of the other table. The numbers are drawn from those of the whole table, so that the
-sample does not depend on how the table is cut.
+sample does not depend on how the table is cut. What needs records at hand sees a sample in memory that follows from the
+number of records alone: the same records are drawn of an original and of a protected table that matches it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import hypot, log, log1p, sqrt
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,8 @@ from sfumato.engine import current
 from sfumato.pair.half import Half
 from sfumato.table.microdata import Microdata
 from sfumato.table.on_demand import digest_of
+from sfumato.table.parts import TableInParts
+from sfumato.table.sample_size import SAMPLED
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -25,6 +29,21 @@ Columns = dict[str, NDArray[Any]]
 
 SIZE = 5_000  # records that are looked for in a table in parts, if nobody says how many
 NORMAL = 1.96  # standard errors that make a 95 % interval, where the error itself is known well
+_DRAWN: "WeakKeyDictionary[TableInParts, dict[int, Microdata]]" = WeakKeyDictionary()
+
+
+def drawn_records(records: int, size: int = SAMPLED, rng: np.random.Generator | None = None) -> Integers:
+    """Draw records without replacement, in ascending order; all if there are no more.
+
+    Without a generator the same ones are drawn of every table of so many records.
+
+    >>> drawn_records(3, 5).tolist(), len(drawn_records(1_000, 10)), len(set(drawn_records(1_000, 10).tolist()))
+    ([0, 1, 2], 10, 10)
+    """
+    if size >= records:
+        return np.arange(records)
+    stream = rng or np.random.default_rng([records, size])
+    return np.sort(stream.choice(records, size, replace=False, shuffle=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +61,7 @@ class Sample:
     @classmethod
     def drawn(cls, records: int, size: int, rng: np.random.Generator) -> "Sample":
         """Draw records without replacement, each with the same chance; all of them if there are no more."""
-        if size >= records:
-            return cls(np.arange(records), records)
-        return cls(np.sort(rng.choice(records, size, replace=False, shuffle=False)), records)
+        return cls(drawn_records(records, size, rng), records)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -107,25 +124,6 @@ class Sample:
         )
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Places of records in a part, told to an engine beside the part."""
-
-    places: NDArray[np.intp]
-
-    @property
-    def fingerprint(self) -> str:
-        """A digest of the places."""
-        return digest_of(self.places.tobytes())
-
-    def at_hand(self) -> "Rows":
-        """Return the places as they are."""
-        return self
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-
 def taken(half: Half, names: Iterable[str], rows: Integers) -> Columns:
     """Return some variables of the records with these numbers, which ascend, read from the parts where they lie."""
     wanted = tuple(names)
@@ -138,15 +136,36 @@ def taken(half: Half, names: Iterable[str], rows: Integers) -> Columns:
     return {name: np.concatenate([columns[name] for columns in found]) for name in wanted}
 
 
-def by_part(parts: Sequence[Microdata], rows: Integers) -> Iterator[tuple[Microdata, Rows]]:
+def by_part(parts: Sequence[Microdata], rows: Integers) -> Iterator[tuple[Microdata, Integers]]:
     """Yield each part that holds some of the records, whose numbers ascend, with their places there."""
     start = 0
     for part in parts:
         low, high = np.searchsorted(rows, (start, start + len(part)))
         if low < high:
-            yield part, Rows((rows[low:high] - start).astype(np.intp))
+            yield part, rows[low:high] - start
         start += len(part)
 
 
-def _read(names: tuple[str, ...], part: Microdata, rows: Rows) -> Columns:
-    return {name: part.columns[name][rows.places] for name in names}
+def _read(names: tuple[str, ...], part: Microdata, rows: Integers) -> Columns:
+    return {name: part.columns[name][rows] for name in names}
+
+
+def sampled(table: TableInParts, size: int = SAMPLED) -> Microdata:
+    """Return a random sample of a table in memory; of the same table it is drawn once."""
+    kept = _DRAWN.setdefault(table, {})
+    if size not in kept:
+        kept[size] = selected(table, drawn_records(len(table), size))
+    return kept[size]
+
+
+def selected(table: TableInParts, rows: Integers) -> Microdata:
+    """Return records of a table in parts by their numbers, which ascend, in memory."""
+    columns = taken(Half.of(table), table.schema.names, rows)
+    first, drawn = table.parts[0], table.drawn
+    numbers = None if drawn is None else drawn[rows]
+    return Microdata(table.schema, columns, replace(first.origin, path=None), first.notes, table.matched, numbers)
+
+
+def only_records(table: TableInParts, rows: Integers) -> TableInParts:
+    """Return records of a table in parts by their numbers, which ascend, in the parts in which they stand."""
+    return TableInParts(tuple(part.take(there) for part, there in by_part(table.parts, rows)))

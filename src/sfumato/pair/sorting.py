@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sfumato.pair.files import Array, NumbersInFile, Room
+from sfumato.pair.files import Array, MemoryAndFolder, NumbersInFile
 from sfumato.pair.half import Half
 from sfumato.pair.statistics import Values
 
@@ -33,7 +33,7 @@ MIN_STEP = 256  # records of a run from one value to the next that ranges may be
 BESIDE = 2  # different values that are kept on either side: sums of weights may be off by their rounding
 
 
-def at_a_time(room: Room) -> int:
+def at_a_time(room: MemoryAndFolder) -> int:
     """Return how many records may be sorted, or put in order, at a time."""
     return min(max(room.memory // SHARE // BYTES, 1), MAX_SORTED_RECORDS)
 
@@ -44,7 +44,7 @@ class Runs:
     ``expected`` is about how many there will be. ``along`` is the type of what goes along, None if nothing does.
     """
 
-    def __init__(self, room: Room, what: str, expected: int, along: DTypeLike | None = None) -> None:
+    def __init__(self, room: MemoryAndFolder, what: str, expected: int, along: DTypeLike | None = None) -> None:
         self._most = at_a_time(room)
         runs = -(-expected // self._most)
         self._step = max(self._most // (2 * runs + 1), min(MIN_STEP, self._most // 16), 1)
@@ -190,7 +190,7 @@ def ties(pieces: Iterable[tuple[Floats, Array | None]], told: Callable[[Array], 
 
 
 def by_record(
-    pieces: Iterable[tuple[Integers, Array]], records: int, missing: Array, room: Room, what: str
+    pieces: Iterable[tuple[Integers, Array]], records: int, missing: Array, room: MemoryAndFolder, what: str
 ) -> Iterator[Array]:
     """Yield, in stretches in the order of the records, what is told of each in pieces of any order.
 
@@ -240,11 +240,11 @@ class SortedColumn:
     values: NumbersInFile
     numbers: NumbersInFile
     missing: int
-    room: Room
+    room: MemoryAndFolder
     what: str
 
     @classmethod
-    def of(cls, runs: Runs, room: Room, what: str) -> "SortedColumn":
+    def of(cls, runs: Runs, room: MemoryAndFolder, what: str) -> "SortedColumn":
         """Merge runs of values that the numbers of their records go along with; the runs are gone afterwards."""
         values, numbers = NumbersInFile(room.folder, np.float64, what), NumbersInFile(room.folder, np.int64, what)
         for found, along in runs.merged():

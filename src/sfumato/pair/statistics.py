@@ -14,7 +14,7 @@ from sfumato.errors import DataError
 from sfumato.kernels.agreement import own_sums
 from sfumato.kernels.groups import class_sums, class_totals, classes, first_in_order, first_records, some_rows
 from sfumato.kernels.spread import ROUNDING
-from sfumato.pair.files import NumbersInFile, Room
+from sfumato.pair.files import MemoryAndFolder, NumbersInFile
 
 S = TypeVar("S", bound="Statistic")
 Floats = NDArray[np.float64]
@@ -48,7 +48,7 @@ class Statistic(ABC):
         return reduce(lambda one, other: one.merge(other), statistics)
 
     @classmethod
-    def gathering(cls, room: Room | None) -> "Gathering[Any]":  # noqa: ARG003 - for classes that go to files
+    def gathering(cls, room: MemoryAndFolder | None) -> "Gathering[Any]":  # noqa: ARG003 - for classes that go to files
         """Return what merges statistics of this class as they come."""
         return Gathering()
 
@@ -98,7 +98,7 @@ class Gathering(Generic[S]):
         return self._held[0]
 
 
-def merged(statistics: Iterable[S | None], room: Room | None = None) -> S:
+def merged(statistics: Iterable[S | None], room: MemoryAndFolder | None = None) -> S:
     """Merge the statistics of parts, in the order of the parts; what does not fit into the room goes to files.
 
     Parts of which there is nothing to say, None, are left out.
@@ -618,7 +618,7 @@ class KeyClasses(Statistic):
         return cls(found.astype(np.int32, copy=False), sizes, *own)
 
     @classmethod
-    def gathering(cls, room: Room | None) -> Gathering[Any]:
+    def gathering(cls, room: MemoryAndFolder | None) -> Gathering[Any]:
         """Return what merges classes as they come, in files where there are too many."""
         return ClassGathering(room)
 
@@ -688,7 +688,7 @@ class ClassGathering(Gathering[KeyClasses]):
     in files too, mapped into memory.
     """
 
-    def __init__(self, room: Room | None) -> None:
+    def __init__(self, room: MemoryAndFolder | None) -> None:
         super().__init__()
         self._room = room
         self._files: list[_ClassFile] = []

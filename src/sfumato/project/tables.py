@@ -37,7 +37,7 @@ def read_table(
     file: Path, schema: "str | Path | None", sample: int = SAMPLED, tell: Tell = unheard, **dialect: str | None
 ) -> tuple[Microdata, TableInParts | None]:
     """Read a table; of one in parts, a folder or a pattern, return a random sample and the whole."""
-    from sfumato.pair.sampled import sampled
+    from sfumato.pair.sample import sampled
     from sfumato.table.files import read
 
     if not is_in_parts(file):
@@ -385,7 +385,7 @@ def beside_original(protected: TableInParts, path: Path, original: TableInParts,
     """
     from sfumato.auditing.of_parts import in_place
     from sfumato.pair.matching import put_in_order
-    from sfumato.pair.sampled import sampled
+    from sfumato.pair.sample import sampled
 
     key, place = original.schema.id, place_of(path)
     if len(protected) != len(original) or (key is not None and key == protected.schema.id):

@@ -41,7 +41,7 @@ from sfumato.errors import OF_THE_RUN, NotApplicable, ParameterError, unexpected
 from sfumato.identity import identity
 from sfumato.measurement import Measurement
 from sfumato.methods import OptimalRecoding
-from sfumato.pair.sampled import sampled
+from sfumato.pair.sample import sampled
 from sfumato.table.microdata import Microdata
 from sfumato.table.parts import TableInParts
 
