@@ -1,7 +1,7 @@
 """What methods that work on one numeric variable at a time have in common, by value and by rank."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -11,32 +11,14 @@ from numpy.typing import NDArray
 from sfumato.core import Method
 from sfumato.errors import NotApplicable
 from sfumato.pair import Half, Masking
-from sfumato.pair.files import InFile, NumbersInFile, in_file
+from sfumato.pair.files import NumbersInFile, in_file
+from sfumato.pair.masking import ColumnsInFiles
 from sfumato.pair.sorting import Runs, SortedColumn, at_a_time, sorted_column
 from sfumato.table.draws import Draws
 from sfumato.table.microdata import Microdata
-from sfumato.table.schema import Schema
 from sfumato.table.treatment import PERTURBED, Treatment
 
-# Variables of a table in parts that are masked whole, one after the other, and read by the parts from files
-
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class WholeColumns(Masking):
-    """The masked variables of the whole table."""
-
-    schema: Schema
-    files: Mapping[str, InFile]
-
-    @property
-    def changes(self) -> frozenset[str]:
-        return frozenset(self.files)
-
-    def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> Floats:
-        return self.files[name].read(first, len(part))
-
 
 # A variable of a table on disk in ascending order, for methods that mask by rank; a stretch is held at a time
 
@@ -169,7 +151,7 @@ class ColumnMethod(Method):
             except NotApplicable as error:
                 raise NotApplicable(f"variable {name!r}: {error}") from None
         changed = (half.schema[name].treated(self._treatment(name)) for name in files)
-        return WholeColumns(half.schema.replace(*changed), files)
+        return ColumnsInFiles(half.schema.replace(*changed), files)
 
     def _whole(self, half: Half, name: str, draws: Draws) -> Iterator[Floats]:
         """Yield a variable that is masked in memory."""

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from sfumato.engine import current
 from sfumato.errors import FileError, NotApplicable
-from sfumato.pair.files import FileOfNumbers, InFile, in_file, read_numbers, write_numbers
+from sfumato.pair.files import FileOfNumbers, InFile, dtype_of, in_file, read_numbers, write_numbers
 from sfumato.pair.half import Half
-from sfumato.pair.masking import Masking, rounded
+from sfumato.pair.masking import ColumnsInFiles, rounded
 from sfumato.pair.sorting import Runs, by_record
 from sfumato.pair.statistics import Sums
 from sfumato.table.atomic import reason
@@ -47,25 +47,7 @@ EQUAL = 1e-9  # loadings that differ by less are equal, so that rounding does no
 
 
 @dataclass(frozen=True, eq=False)
-class BlocksMasked(Masking):
-    """The variables that were masked block by block, of the whole table."""
-
-    schema: Schema
-    files: Mapping[str, InFile]
-    said: str
-
-    @property
-    def changes(self) -> frozenset[str]:
-        """The variables that are masked."""
-        return frozenset(self.files)
-
-    def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> Column:
-        """Return a variable of a part."""
-        return self.files[name].read(first, len(part))
-
-
-@dataclass(frozen=True, eq=False)
-class BlocksMade(BlocksMasked):
+class BlocksMade(ColumnsInFiles):
     """Records made anew, block after block, in place of those of the table."""
 
     records: int = 0
@@ -99,22 +81,18 @@ class _Rows(OnDemand):
 
     @property
     def records(self) -> int:
-        """How many records there are."""
         return self.count
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
         return tuple(self.files)
 
     @property
     def digest(self) -> str:
-        """A digest of the files and of the records taken."""
         told = " ".join(file.digest for file in self.files.values())
         return sha256(f"{told} {self.first} {self.count}".encode()).hexdigest()
 
     def read(self, name: str) -> Column:
-        """Read one column."""
         return self.files[name].read(self.first, self.count)
 
 
@@ -144,7 +122,7 @@ class BlockOutcome:
 
 def mask_blocks(
     half: Half, of: Callable[[Microdata, int], Integers], sizes: Integers, by: Sequence[str], mask: Mask
-) -> tuple[BlocksMasked, list[BlockOutcome]]:
+) -> tuple[ColumnsInFiles, list[BlockOutcome]]:
     """Mask each block of a table by itself; ``of`` tells the block of each record of a part, given its first number.
 
     Returns what the parts read, and what became of each block.
@@ -219,8 +197,8 @@ class _Work:
     def __call__(self, batch: Batch) -> list[BlockOutcome]:
         columns = {}
         for place, name in enumerate((BLOCK, *self.schema.names)):
-            dtype = np.int64 if name == BLOCK else np.float64 if self.schema[name].quantitative else np.int32
-            columns[name] = read_numbers(batch.path("before", place), np.dtype(dtype).str, 0, batch.records)
+            dtype = np.dtype(np.int64) if name == BLOCK else dtype_of(self.schema[name])
+            columns[name] = read_numbers(batch.path("before", place), dtype.str, 0, batch.records)
         blocks = columns.pop(BLOCK)
         table = Microdata(self.schema, columns, self.origin, self.notes)
         order = np.argsort(blocks, kind="stable")
@@ -285,7 +263,7 @@ class _Result:
             known[name] = variable, flat, begin
         return known
 
-    def in_place(self) -> BlocksMasked:
+    def in_place(self) -> ColumnsInFiles:
         """Put masked variables back where their records stand; those that are as they were are left where they are."""
         known, parts = self._agreed(), self.half.parts
         written: dict[str, FileOfNumbers] = {}
@@ -295,12 +273,12 @@ class _Result:
                 before = parts[number].columns[name]
                 if variable == self.inner[name] and np.array_equal(before, column, equal_nan=variable.quantitative):
                     continue
-                written[name] = FileOfNumbers(np.dtype(_dtype(variable)), self.half.folder)
+                written[name] = FileOfNumbers(dtype_of(variable), self.half.folder)
                 for part in parts[:number]:  # in which it came back as it was
                     written[name].add(part.columns[name])
             written[name].add(column)
         schema = self.half.schema.replace(*(variable for variable, _, _ in known.values()))
-        return BlocksMasked(schema, {name: written[name].done() for name in known if name in written}, "")
+        return ColumnsInFiles(schema, {name: written[name].done() for name in known if name in written})
 
     def _by_record(self, known: Mapping[str, BlockVariable]) -> Iterator[tuple[int, str, Column]]:
         """Yield the number of each part with each of its variables, the records where they stood."""
@@ -311,7 +289,7 @@ class _Result:
             order = np.argsort(self.batch_of[blocks], kind="stable")  # as the records were put into the batches
             there = np.flatnonzero(counts).tolist()
             for place, (name, (variable, flat, begin)) in enumerate(known.items()):
-                dtype = _dtype(variable)
+                dtype = dtype_of(variable).str
                 column, start = np.empty(len(part), dtype=dtype), 0
                 for batch in there:
                     path, count = self.batches[batch].path("after", place), int(counts[batch])
@@ -343,14 +321,14 @@ class _Result:
             variables.append(variable)
         kept = self.half.schema.only([name for name in names if name in self.half.schema])
         schema = replace(kept, variables=tuple(variables), **special)
-        return BlocksMade(schema, files, "", total)
+        return BlocksMade(schema, files, records=total)
 
     def _in_blocks(self, place: int, known: BlockVariable, sizes: Integers) -> Iterator[Column]:
         variable, flat, begin = known
         ends = np.searchsorted(self.batch_of, np.arange(len(self.batches) + 1))  # neighbours are in one batch
         for batch, start, end in zip(self.batches, ends, ends[1:], strict=False):
             blocks = np.arange(start, end)
-            column = read_numbers(batch.path("after", place), _dtype(variable), 0, int(sizes[blocks].sum()))
+            column = read_numbers(batch.path("after", place), dtype_of(variable).str, 0, int(sizes[blocks].sum()))
             yield column if flat is None else _mapped(column, flat, begin, np.repeat(blocks, sizes[blocks]))
 
     def _repeated(self, name: str, sizes: Integers) -> Iterator[Column]:
@@ -364,15 +342,11 @@ class _Result:
                 values.setdefault(block, column[row])
             first += len(part)
         for block, size in enumerate(sizes.tolist()):
-            yield np.full(size, values[block], dtype=_dtype(self.half.schema[name]))
+            yield np.full(size, values[block], dtype=dtype_of(self.half.schema[name]))
 
     def _file(self, column: Iterable[Column], variable: Variable) -> InFile:
         """Write a variable to a file."""
-        return in_file(column, np.dtype(_dtype(variable)), self.half.folder)
-
-
-def _dtype(variable: Variable) -> str:
-    return np.dtype(np.float64 if variable.quantitative else np.int32).str
+        return in_file(column, dtype_of(variable), self.half.folder)
 
 
 def _mapped(column: Column, flat: Integers, begin: Integers, blocks: Integers) -> Column:

@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class SharedCounts:
+class _SharedCounts:
     """Counts how often two members of a household in a part have a value, and how often they differ in it.
 
     ``ends`` has the least and the greatest number of a household in the part; ``edges`` says of these two the value of
@@ -90,7 +90,7 @@ class Households:
         schema = table.schema.only((*self.level, *([weight] if weight and weight not in self.level else [])))
         return TableInParts(
             tuple(
-                Microdata(schema, HomeColumns(part, schema, number), Origin())
+                Microdata(schema, _HomeColumns(part, schema, number), Origin())
                 for part, number in zip(table.parts, self.numbers, strict=True)
             )
         )
@@ -107,7 +107,7 @@ class Households:
                 replace(
                     part,
                     schema=schema,
-                    columns=HouseholdValues(part, home, kept, schema.names),
+                    columns=_HouseholdValues(part, home, kept, schema.names),
                     notes=_notes(part, home),
                 )
                 for part, home in zip(table.parts, homes.parts, strict=True)
@@ -120,7 +120,7 @@ class Households:
         if not shared:
             return after
         hidden = tuple(
-            replace(part, columns=ForAll(start, part, shared))
+            replace(part, columns=_ForAll(start, part, shared))
             for start, part in zip(before.parts, after.parts, strict=True)
         )
         pairs = list(zip(after.parts, hidden, strict=True))
@@ -146,7 +146,7 @@ class Households:
         note = f"suppressed for the other members of a household too: {', '.join(said)}"
         return TableInParts(
             tuple(
-                replace(part, schema=schema, notes=(*part.notes, note), columns=ForAll(start, one, shared, codes_of))
+                replace(part, schema=schema, notes=(*part.notes, note), columns=_ForAll(start, one, shared, codes_of))
                 for part, start, one in zip(hidden, before.parts, after.parts, strict=True)
             )
         )
@@ -210,7 +210,7 @@ def _whole(table: TableInParts) -> TableInParts:
 def _together(pieces: list[tuple[Microdata, range]]) -> Microdata:
     part = pieces[0][0]
     taken = [one.columns if len(rows) == len(one) else SelectedRecords(_on_demand(one), rows) for one, rows in pieces]
-    columns = taken[0] if len(taken) == 1 else ConcatenatedParts(tuple(_known(one) for one in taken))
+    columns = taken[0] if len(taken) == 1 else _ConcatenatedParts(tuple(_known(one) for one in taken))
     return replace(part, columns=columns)
 
 
@@ -249,7 +249,7 @@ def _level(table: TableInParts) -> tuple[str, ...]:
     schema = table.schema
     apart = (schema.household, schema.id)
     open_ = tuple(v.name for v in schema if v.name not in apart and v.level is None)
-    found = Half.of(table).total(SharedCounts(open_))
+    found = Half.of(table).total(_SharedCounts(open_))
     shared = {
         name
         for name, together, differ in zip(open_, found["together"], found["differ"], strict=True)
@@ -274,7 +274,7 @@ class _Further:
         return gone, present
 
 
-class ConcatenatedParts(OnDemand):
+class _ConcatenatedParts(OnDemand):
     """The columns of several parts, one after the other."""
 
     def __init__(self, pieces: tuple[OnDemand, ...]) -> None:
@@ -282,29 +282,24 @@ class ConcatenatedParts(OnDemand):
 
     @property
     def records(self) -> int:
-        """How many records there are."""
         return sum(piece.records for piece in self.pieces)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
         return self.pieces[0].names
 
     @property
     def digest(self) -> str:
-        """A digest of all pieces."""
         return digest_of(*(piece.digest for piece in self.pieces))
 
     def read(self, name: str) -> Column:
-        """Read one column of all pieces."""
         return np.concatenate([piece.read(name) for piece in self.pieces])
 
     def exact(self, name: str) -> Any:
-        """One column of all pieces as it came."""
         return in_one([piece.exact(name) for piece in self.pieces], (piece.read(name) for piece in self.pieces))
 
 
-class HomeColumns(OnDemand):
+class _HomeColumns(OnDemand):
     """The columns of the households of a part, in the order of their first members."""
 
     def __init__(self, part: Microdata, schema: Schema, number: int) -> None:
@@ -312,25 +307,21 @@ class HomeColumns(OnDemand):
 
     @property
     def records(self) -> int:
-        """How many households there are."""
         return self.number
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of what members share, and of the weight."""
         return self.schema.names
 
     @property
     def digest(self) -> str:
-        """A digest of the part and of which columns are meant."""
         return digest_of("households", self.part.fingerprint, *self.names)
 
     def read(self, name: str) -> Column:
-        """Return what the first member has who has a value; of weights the mean."""
         return once_per_household(self.part, () if name == self.schema.weight else (name,))[0].columns[name]
 
 
-class HouseholdValues(OnDemand):
+class _HouseholdValues(OnDemand):
     """The columns of a part, some with what became of them in the table of households; who lacked a value lacks it."""
 
     def __init__(self, part: Microdata, homes: Microdata, given: tuple[str, ...], names: tuple[str, ...]) -> None:
@@ -338,21 +329,17 @@ class HouseholdValues(OnDemand):
 
     @property
     def records(self) -> int:
-        """How many records there are."""
         return len(self.part)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
         return self._names
 
     @property
     def digest(self) -> str:
-        """A digest of records and households."""
         return digest_of("given", self.part.fingerprint, self.homes.fingerprint, *self.given, *self._names)
 
     def read(self, name: str) -> Column:
-        """Read one column of the records or of the households."""
         if name not in self.given:
             return self.part.columns[name]
         column: Column = self.homes.columns[name][classes(units(self.part)[:, None])[0]]
@@ -360,11 +347,10 @@ class HouseholdValues(OnDemand):
         return column
 
     def exact(self, name: str) -> Any:
-        """One column as it came, unless it is that of the households."""
         return None if name in self.given else self.part.exact(name)
 
 
-class ForAll(OnDemand):
+class _ForAll(OnDemand):
     """The columns of a protected part in which what one member lost is missing for the others too."""
 
     def __init__(
@@ -379,22 +365,18 @@ class ForAll(OnDemand):
 
     @property
     def records(self) -> int:
-        """How many records there are."""
         return len(self.after)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
         return self.after.schema.names
 
     @property
     def digest(self) -> str:
-        """A digest of both parts."""
         told = repr(sorted((name, sorted(codes.items())) for name, codes in self.codes_of.items()))
         return digest_of("for all members", self.before.fingerprint, self.after.fingerprint, *self.shared, told)
 
     def read(self, name: str) -> Column:
-        """Read one column."""
         if name not in self.shared:
             return self.after.columns[name]
         unit, missing = units(self.before), self.after.missing(name)
@@ -410,7 +392,6 @@ class ForAll(OnDemand):
         return column
 
     def exact(self, name: str) -> Any:
-        """One column as it came, unless members share it."""
         return None if name in self.shared else self.after.exact(name)
 
 
@@ -426,7 +407,7 @@ def shared_by_members(half: Half, names: Iterable[str]) -> bool:
 
 
 def _all_shared(half: Half, names: tuple[str, ...]) -> bool:
-    found = half.total(SharedCounts(names))
+    found = half.total(_SharedCounts(names))
     if found["differ"].any():
         return False
     if any(before[1] > after[0] for before, after in pairwise(sorted(found["ends"]))):

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from sfumato.engine import current
 from sfumato.errors import FileError, NotApplicable, ParameterError
+from sfumato.pair.files import InFile
 from sfumato.pair.half import Half
 from sfumato.pair.households import Households
 from sfumato.pair.statistics import Statistic, Sums
@@ -77,6 +78,24 @@ class Masking(ABC):
             parts.append(replace(part, schema=self.schema, columns=columns, notes=(*part.notes, note)))
             first += len(part)
         return TableInParts(tuple(parts))
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnsInFiles(Masking):
+    """Variables that were masked over the whole table; the parts read them from files."""
+
+    schema: Schema
+    files: Mapping[str, InFile]
+    said: str = ""
+
+    @property
+    def changes(self) -> frozenset[str]:
+        """The variables that are masked."""
+        return frozenset(self.files)
+
+    def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> Column:
+        """Return a variable of a part."""
+        return self.files[name].read(first, len(part))
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,12 +27,12 @@ from sfumato.table.draws import Draws
 from sfumato.table.formats.parquet import write_parquet
 from sfumato.table.frames import to_arrow
 from sfumato.table.microdata import Microdata
-from sfumato.table.on_demand import in_one
 from sfumato.table.parts import RECORDS, TableInParts
 
 Floats = NDArray[np.float64]
 CHUNK = 1 << 20  # records of which draws are made at a time
 CLASSES = 1 << 20  # of draws, by which the record at a place is found
+DRAWS = "draws"
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def write_in_random_order(
         shape = _shape([found.types for found in dealt])
         ends = np.array([found.ends for found in dealt])
         targets = [Place(staged / f"part-{number:05d}.parquet", number) for number in range(files)]
-        gather = _Gather(replace(table.parts[0], columns={}), tuple(p.path for p in places), ends, shape)
+        gather = _Gather(table.parts[0].names, tuple(p.path for p in places), ends, shape)
         for _ in engine.each(gather, [(target,) for target in targets], stored=False):
             pass
 
@@ -155,32 +155,30 @@ class _Deal:
         else:
             drawn = self.order.draws(place.number, len(part))
         rows = np.argsort(drawn, kind="stable")
-        types = {}
+        drawn, types = drawn[rows], {}
         try:
             place.path.mkdir(mode=0o700, exist_ok=True)
-            drawn[rows].tofile(place.path / "draws")
-            for column, name in enumerate(part.names):
-                one = _single(part, name)
-                np.ascontiguousarray(one.columns[name])[rows].tofile(place.path / f"{column:05d}")
-                if name in one.origin.exact:
-                    _put_aside(one.origin.exact[name].take(pa.array(rows)), place.path / f"{column:05d}.arrow")
-                written = _plain(_arrow(one)[name])
-                if written.null_count < len(written):
-                    types[name] = written.type
+            _put_aside(pa.array(drawn), place.path / DRAWS)
+            for number, name in enumerate(part.names):
+                column = _arrow(part, name).take(pa.array(rows))
+                _put_aside(column, place.path / str(number))
+                if column.null_count < len(column):
+                    types[name] = _plain_type(column)
         except FileError:
             raise
         except OSError as error:
             raise FileError(f"the records of a part cannot be put into {place.path}: {reason(error)}") from error
-        ends = np.searchsorted(drawn[rows], np.arange(self.files + 1) / self.files)
+        ends = np.searchsorted(drawn, np.arange(self.files + 1) / self.files)
         ends[-1] = len(part)
         return _Dealt(tuple(map(int, ends)), types)
 
 
-def _single(part: Microdata, name: str) -> Microdata:
-    """Return one variable of a part in memory."""
+def _arrow(part: Microdata, name: str) -> Any:
+    """Return one variable of a part as it would be written."""
     came = part.exact(name)
     origin = replace(part.origin, exact={} if came is None else {name: came})
-    return Microdata(part.schema.only([name]), {name: part.columns[name]}, origin, part.notes, part.matched)
+    one = Microdata(part.schema.only([name]), {name: part.columns[name]}, origin, part.notes, part.matched)
+    return to_arrow(one.to_frame("pyarrow"))[0][name].combine_chunks()
 
 
 def _put_aside(column: Any, path: Path) -> None:
@@ -189,21 +187,16 @@ def _put_aside(column: Any, path: Path) -> None:
         writer.write_batch(batch)
 
 
-def _put_back(path: Path, start: int, stop: int) -> Any:
-    """Return some records of a column that was put aside; None: none was."""
-    if not path.exists():
-        return None
-    with pa.memory_map(str(path)) as file:
-        return pa.ipc.open_file(file).get_batch(0).column(0).slice(start, stop - start)
+def _plain_type(column: Any) -> pa.DataType:
+    """Return the type of a column without a list of categories: those that no record has would be told."""
+    return column.type.value_type if pa.types.is_dictionary(column.type) else column.type
 
 
-def _arrow(table: Microdata) -> pa.Table:
-    return to_arrow(table.to_frame("pyarrow"))[0]
-
-
-def _plain(column: Any) -> Any:
-    """Return a column without a list of categories: those that no record has would be told."""
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+def _cast(column: Any, kind: pa.DataType) -> Any:
+    """Return a column as another type that holds its values, of decimals the nearest floats."""
+    if pa.types.is_decimal(column.type) and pa.types.is_floating(kind):
+        return decimals.to_floats(column)
+    return column.cast(kind, safe=False)
 
 
 def _shape(found: Sequence[dict[str, pa.DataType]]) -> dict[str, pa.DataType]:
@@ -227,38 +220,26 @@ def _widest(types: set[pa.DataType]) -> pa.DataType:
 class _Gather:
     """Writes one file of the release: the records of all parts whose draws fall into its stretch."""
 
-    like: Microdata  # without columns
+    names: tuple[str, ...]
     dealt: tuple[Path, ...]
     ends: NDArray[np.int64]  # by part and file
     shape: dict[str, pa.DataType]
 
     def __call__(self, target: Place) -> int:
-        rows = np.argsort(np.concatenate(self._read("draws", np.dtype(np.float64), target.number)), kind="stable")
-        columns, exact = {}, {}
-        for place, variable in enumerate(self.like.schema):
-            kind = np.dtype(np.float64 if variable.quantitative else np.int32)
-            found = self._read(f"{place:05d}", kind, target.number)
-            columns[variable.name] = np.concatenate(found)[rows]
-            came = in_one(self._came(f"{place:05d}.arrow", target.number), found)
-            if came is not None:
-                exact[variable.name] = came.take(pa.array(rows))
-        table = _arrow(replace(self.like, columns=columns, origin=replace(self.like.origin, exact=exact)))
-        plain = {name: _plain(table[name]) for name in table.column_names}
-        shaped = {name: column.cast(self.shape.get(name, column.type)) for name, column in plain.items()}
+        drawn = np.concatenate([piece.to_numpy() for piece in self._pieces(DRAWS, target.number)])
+        rows = pa.array(np.argsort(drawn, kind="stable"))
+        columns = {}
+        for number, name in enumerate(self.names):
+            pieces = list(self._pieces(str(number), target.number))
+            kind = self.shape.get(name, _plain_type(pieces[0]))
+            columns[name] = pa.concat_arrays([_cast(piece, kind) for piece in pieces]).take(rows)
         with replacing(target.path, private=True) as out:
-            write_parquet(pa.table(shaped), out)
+            write_parquet(pa.table(columns), out)
         return len(rows)
 
-    def _read(self, name: str, kind: np.dtype[Any], file: int) -> list[NDArray[Any]]:
-        found = []
+    def _pieces(self, name: str, file: int) -> Iterator[Any]:
+        """Yield a column of the records of each part that fall into a file."""
         for folder, ends in zip(self.dealt, self.ends, strict=True):
-            start, stop = int(ends[file]), int(ends[file + 1])
-            found.append(np.fromfile(folder / name, dtype=kind, count=stop - start, offset=start * kind.itemsize))
-        return found
-
-    def _came(self, name: str, file: int) -> list[Any]:
-        """Return a column as it came, of the records of each part that fall into a file."""
-        return [
-            _put_back(folder / name, int(ends[file]), int(ends[file + 1]))
-            for folder, ends in zip(self.dealt, self.ends, strict=True)
-        ]
+            with pa.memory_map(str(folder / name)) as source:
+                whole = pa.ipc.open_file(source).get_batch(0).column(0)
+            yield whole.slice(int(ends[file]), int(ends[file + 1] - ends[file]))
