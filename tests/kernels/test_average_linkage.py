@@ -69,7 +69,7 @@ def test_trees_equal_scipys(n: int, p: int, seed: int) -> None:
     check_against_scipy(tree.points, compiled_merges(tree, np.ones(n)))
 
 
-@pytest.mark.parametrize("p", [1, 2, 3, 4])
+@pytest.mark.parametrize("p", [1, 2, 3, 4, 6])
 def test_trees_of_thousands_equal_scipys(p: int) -> None:
     tree = boxes.build(normal(2_000, p) ** 3)  # long tails: dense and empty regions side by side
     check_against_scipy(tree.points, compiled_merges(tree, np.ones(2_000)))
@@ -100,6 +100,14 @@ def test_a_point_of_mass_three_is_three_points(n: int, p: int, seed: int) -> Non
 def test_ties_and_masses_the_compiled_search_equals_the_plain_one_to_the_bit(points: Floats, seed: int) -> None:
     tree = boxes.build(boxes.distinct(points)[0])
     mass = np.random.default_rng(seed).integers(1, 5, len(tree.points)) / 3
+    for plain, compiled in zip(plain_merges(tree.points, mass), compiled_merges(tree, mass), strict=True):
+        assert np.array_equal(plain, compiled)
+
+
+def test_ties_are_the_same_where_the_tree_is_built_anew() -> None:
+    points = boxes.distinct(np.random.default_rng(3).integers(0, 4, (2_500, 6)).astype(np.float64))[0]
+    tree = boxes.build(points)
+    mass = np.random.default_rng(4).integers(1, 5, len(points)) / 3
     for plain, compiled in zip(plain_merges(tree.points, mass), compiled_merges(tree, mass), strict=True):
         assert np.array_equal(plain, compiled)
 

@@ -2,7 +2,8 @@
 
 Eight boxes, or the sixteen clusters of a leaf, lie side by side in memory, column by column, and are compared with a
 centre at once: loops over ``len`` of a buffer become instructions on several numbers, which those over a constant do
-not. The tree is built anew of the clusters that are left whenever a third of them has gone.
+not. Where there are many columns, the tree is built anew of the clusters that are left whenever a third of them has
+gone.
 """
 
 from typing import Any, NamedTuple
@@ -21,7 +22,8 @@ LEAF = boxes.LEAF
 WIDTH = 8  # boxes of a block
 DEPTH = 1_024  # of the stack: eight per level of a tree that memory can hold
 KEPT = 0.7  # share of the clusters left at which the tree is built anew
-MIN_CLUSTERS = 1_000  # clusters of which it is built once more only, to the end
+MIN_CLUSTERS = 1_000  # clusters of which it is built for the last time
+FEW_COLUMNS = 4  # columns up to which building costs more than it saves
 
 
 class Clusters(NamedTuple):
@@ -51,13 +53,16 @@ def merges(tree: boxes.Boxes, masses: Floats) -> Merges:
     chain, length, first, step = np.empty(n, dtype=np.intp), 0, 0, 0
     tree = tree._replace(order=np.arange(n))
     names, spread, mass, reached = np.arange(n), np.zeros(n), masses.astype(np.float64), np.zeros(n)
-    while step < n - 1:
+    while True:
         left = len(names)
         clusters = _laid_out(tree, names, spread, mass, reached, n)
         on_chain = clusters.slots[chain[:length]]
         clusters.free[on_chain // LEAF, on_chain % LEAF] = np.inf
-        until = n - 1 if left < MIN_CLUSTERS else n - 1 - int(left * KEPT)
+        last = left < MIN_CLUSTERS or tree.points.shape[1] <= FEW_COLUMNS
+        until = n - 1 if last else n - 1 - int(left * KEPT)
         length, first, step = _follow(clusters, chain, length, first, step, until, result)
+        if last:
+            break
         alive = np.flatnonzero(clusters.spread < np.inf)
         tree = boxes.build(clusters.centres[alive // LEAF, :, alive % LEAF])
         names, spread, mass, reached = (
