@@ -65,9 +65,8 @@ def merges(tree: boxes.Boxes, masses: Floats) -> Merges:
             break
         alive = np.flatnonzero(clusters.spread < np.inf)
         tree = boxes.build(clusters.centres[alive // LEAF, :, alive % LEAF])
-        names, spread, mass, reached = (
-            column[alive] for column in (clusters.names, clusters.spread, clusters.mass, clusters.reached)
-        )
+        names, spread = clusters.names[alive], clusters.spread[alive]
+        mass, reached = clusters.mass[alive], clusters.reached[alive]
     return result
 
 
