@@ -14,7 +14,7 @@ from scanned import scanned
 from sfumato import Engine, Measure, Microdata, Schema, Variable
 from sfumato.pair import Half, Pair, half, sorting
 from sfumato.risk.interval import places
-from sfumato.utility.distribution_functions import SortedDifferences
+from sfumato.utility.distribution_functions import sorted_differences
 from test_contract_parts import TABLES, cut, same
 
 
@@ -79,7 +79,7 @@ def test_kolmogorov_and_smirnov_by_another_program(tmp_path: Path) -> None:
         for name, values in (("original", x), ("protected", y))
     ]
     with Engine("here", memory="64 MiB"):
-        found = SortedDifferences.of(Pair.of(*parts), "x", ())
+        found = sorted_differences(Pair.of(*parts), "x", ())
     told = stats.ks_2samp(x, y)
     assert found.largest == pytest.approx(told.statistic, rel=1e-14)
     at = told.statistic_location

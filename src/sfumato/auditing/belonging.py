@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc
-from scipy.stats import rankdata
 
 from sfumato.auditing.aims import Aim, aims
 from sfumato.auditing.audit import FALSE_ALARMS
@@ -405,6 +404,8 @@ def _goes_alike(move: Floats, other: Floats) -> int:
 
 
 def _hardly_moves(column: Floats, pairs: tuple[Rows, Rows]) -> bool:
+    from scipy.stats import rankdata  # whose module takes half a second to import
+
     there = ~np.isnan(column)
     rank = np.full(len(column), np.nan)
     rank[there] = rankdata(column[there]) / np.count_nonzero(there)

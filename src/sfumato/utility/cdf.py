@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +25,9 @@ from sfumato.utility.distribution_functions import (
     Number,
     Ordered,
     Pooled,
-    SortedDifferences,
-    both_figures,
     first_largest,
     said_of,
-    said_where,
+    sorted_differences,
     total_weights,
 )
 
@@ -42,7 +39,6 @@ from sfumato.utility.distribution_functions import (
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Ranks = NDArray[np.int32]
-OfOne = Differences | SortedDifferences
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,103 +71,65 @@ class SumsBelow:
         return Sums({"below": found[place[:number_of_points]], "gaps": gaps})
 
 
-@dataclass(frozen=True)
-class SampledDifferences:
-    """The difference of the two joint distribution functions at a sample of the records of both tables."""
+def _sampled_differences(
+    pair: Pair, names: tuple[str, ...], points: int | None, rng: np.random.Generator, notes: tuple[str, ...]
+) -> Differences:
+    """Draw points from the records that weigh something, all if there are few, and look at all records at each.
 
-    records: int  # of both tables
-    size: int  # records looked at
-    mean_square: float
-    variance: float  # of the squares
-    largest: float
-    shares: tuple[float, float]  # of each table at or below the point where they differ most
-    alone: tuple[OfOne, ...]  # each variable alone, at all records
-    notes: tuple[str, ...]
-
-    @classmethod
-    def of(
-        cls,
-        pair: Pair,
-        names: tuple[str, ...],
-        points: int | None,
-        rng: np.random.Generator,
-        notes: tuple[str, ...],
-    ) -> "SampledDifferences":
-        """Draw points from the records that weigh something, all if there are few, and look at all records at each."""
-        columns, totals = tuple(Ordered.of(pair, name) for name in names), total_weights(pair)
-        halves = pair.original, pair.protected
-        counted = [len(half) - total.nobody for half, total in zip(halves, totals, strict=True)]
-        records, size = sum(counted), SIZE if points is None else points
-        drawn = np.arange(records) if size >= records else np.sort(rng.choice(records, size, replace=False))
-        chosen = [drawn[drawn < counted[0]], drawn[drawn >= counted[0]] - counted[0]]
-        read = [
-            _values(half, [(column.name, column.number[side]) for column in columns], rows, some=bool(total.nobody))
-            for side, (half, rows, total) in enumerate(zip(halves, chosen, totals, strict=True))
-        ]
-        at = np.concatenate(read)
-        values = [np.unique(column) for column in at.T]
-        # those of most values first, as in memory, so that of equal differences the same is named
-        turn = np.argsort([-len(different) for different in values], kind="stable")
-        ranks = np.column_stack([dense_ranks(at[:, j]) for j in turn])
-        rows, place = distinct_rows(ranks)
-        copies = np.bincount(place)
-        sums = [
-            half.total(
-                SumsBelow(
-                    tuple(names[j] for j in turn),
-                    tuple(columns[j].number[side] for j in turn),
-                    total.unit,
-                    tuple(values[j] for j in turn),
-                    rows,
-                )
+    Each variable alone is compared at all records.
+    """
+    columns, totals = tuple(Ordered.of(pair, name) for name in names), total_weights(pair)
+    halves = pair.original, pair.protected
+    counted = [len(half) - total.nobody for half, total in zip(halves, totals, strict=True)]
+    records, size = sum(counted), SIZE if points is None else points
+    drawn = np.arange(records) if size >= records else np.sort(rng.choice(records, size, replace=False))
+    chosen = [drawn[drawn < counted[0]], drawn[drawn >= counted[0]] - counted[0]]
+    read = [
+        _values(half, [(column.name, column.number[side]) for column in columns], rows, some=bool(total.nobody))
+        for side, (half, rows, total) in enumerate(zip(halves, chosen, totals, strict=True))
+    ]
+    at = np.concatenate(read)
+    values = [np.unique(column) for column in at.T]
+    # those of most values first, as in memory, so that of equal differences the same is named
+    turn = np.argsort([-len(different) for different in values], kind="stable")
+    ranks = np.column_stack([dense_ranks(at[:, j]) for j in turn])
+    rows, place = distinct_rows(ranks)
+    sums = [
+        half.total(
+            SumsBelow(
+                tuple(names[j] for j in turn),
+                tuple(columns[j].number[side] for j in turn),
+                total.unit,
+                tuple(values[j] for j in turn),
+                rows,
             )
-            for side, (half, total) in enumerate(zip(halves, totals, strict=True))
-        ]
-        before, after = (total.sum for total in totals)
-        below = sums[0]["below"], sums[1]["below"]
-        gaps = (below[0] * after - below[1] * before) / (before * after)
-        squares, size = gaps**2, len(drawn)
-        mean = float(copies @ squares) / size
-        variance = float(copies @ (squares - mean) ** 2) / max(size - 1, 1)
-        where = first_largest(gaps)
-        largest = min(float(abs(gaps[where])), 1.0)
-        shares = float(below[0][where] / before), float(below[1][where] / after)
-        notes = (*notes, *said_of(pair, totals, [int(side["gaps"]) for side in sums]))
-        if largest > 0:
-            scope = "of the records looked at, " if size < records else ""
-            point = at[int(np.argmax(place == where))]
-            spelled = ", ".join(column.spelled(float(value)) for column, value in zip(columns, point, strict=True))
-            notes = (*notes, scope + said_where(spelled, shares))
-        alone = tuple(_of_one(pair, name, rng) for name in names)
-        return cls(records, size, mean, variance, largest, shares, alone, notes)
-
-    @property
-    def sampled(self) -> bool:
-        """Whether some records were not looked at."""
-        return self.size < self.records
-
-    @property
-    def standard_error(self) -> float:
-        """The standard error of the mean square of a sample drawn without replacement."""
-        return sqrt(self.variance / self.size * (1 - self.size / self.records))
-
-    def largest_by_variable(self) -> dict[str, float]:
-        """Return the largest difference of each variable alone, at all records."""
-        return {name: value for one in self.alone for name, value in one.largest_by_variable().items()}
-
-    def mean_square_by_variable(self) -> dict[str, float]:
-        """Return the mean squared difference of each variable alone, at all records."""
-        return {name: value for one in self.alone for name, value in one.mean_square_by_variable().items()}
-
-    def parts(self) -> dict[str, float]:
-        """Both figures, and the two shares at the point where they differ most."""
-        return both_figures(self.largest, self.mean_square, self.shares)
+        )
+        for side, (half, total) in enumerate(zip(halves, totals, strict=True))
+    ]
+    before, after = (total.sum for total in totals)
+    below = sums[0]["below"], sums[1]["below"]
+    gaps = (below[0] * after - below[1] * before) / (before * after)
+    where = first_largest(gaps)
+    point = at[int(np.argmax(place == where))]
+    alone = [_differences_of_one(pair, name, rng, ()) for name in names]
+    return Differences.at_points(
+        records,
+        gaps,
+        np.bincount(place),
+        (float(below[0][where] / before), float(below[1][where] / after)),
+        {name: value for one in alone for name, value in one.largest_of.items()},
+        {name: value for one in alone for name, value in one.mean_square_of.items()},
+        ", ".join(column.spelled(float(value)) for column, value in zip(columns, point, strict=True)),
+        (*notes, *said_of(pair, totals, [int(side["gaps"]) for side in sums])),
+    )
 
 
-def _of_one(pair: Pair, name: str, rng: np.random.Generator) -> OfOne:
+def _differences_of_one(pair: Pair, name: str, rng: np.random.Generator, notes: tuple[str, ...]) -> Differences:
     """Compare one variable alone, at all records; nothing is drawn."""
     pooled = Pooled.of(pair, (name,))
-    return SortedDifferences.of(pair, name, ()) if pooled is None else Differences.of(pooled, None, rng, ())
+    if pooled is None:
+        return sorted_differences(pair, name, notes)
+    return Differences.of(pooled, None, rng, (*notes, *pooled.notes))
 
 
 def _values(half: Half, columns: Sequence[tuple[str, Number]], rows: Integers, *, some: bool) -> Floats:
@@ -224,14 +182,15 @@ class CDFDifference(Measure):
         if self.points is None and self.variables is not None and len(self.variables) == 1:
             self.known_as(parts="summaries")  # from the values of the one variable, without a sample
 
-    def differences(self, pair: Pair, rng: np.random.Generator) -> Differences | SampledDifferences | SortedDifferences:
+    def differences(self, pair: Pair, rng: np.random.Generator) -> Differences:
         """Compare the joint distribution functions at the pooled records, or at a sample of them."""
         names, notes = self._comparable(pair)
         if pair.in_parts and (len(names) > 1 or self.points is not None):
-            return SampledDifferences.of(pair, names, self.points, rng, notes)
+            return _sampled_differences(pair, names, self.points, rng, notes)
+        if pair.in_parts:
+            return _differences_of_one(pair, names[0], rng, notes)
         pooled = Pooled.of(pair, names)
-        if pooled is None:
-            return SortedDifferences.of(pair, names[0], notes)
+        assert pooled is not None
         return Differences.of(pooled, self.points, rng, (*notes, *pooled.notes))
 
     def _comparable(self, pair: Pair) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -295,7 +254,7 @@ class CDFMaximum(CDFDifference):
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         found = self.differences(pair, rng)
         parts, notes = found.parts(), found.notes
-        if isinstance(found, Differences | SampledDifferences) and found.sampled:
+        if found.sampled:
             # were the share s of the records larger, a sample of q without any had a chance of (1 - s)^q at the most
             share = 1 - 0.05 ** (1 / found.size)
             parts["share that may exceed it"] = share
@@ -304,7 +263,7 @@ class CDFMaximum(CDFDifference):
                 f"a lower bound, from {found.size:,} of {found.records:,} records: at most {share:.2%} of the "
                 "records exceed it (95 % confidence)",
             )
-        return self.measurement(found.largest, parts=parts, by_variable=found.largest_by_variable(), notes=notes)
+        return self.measurement(found.largest, parts=parts, by_variable=found.largest_of, notes=notes)
 
 
 @catalogued(
@@ -361,12 +320,12 @@ class CDFSquares(CDFDifference):
         found = self.differences(pair, rng)
         parts, notes = found.parts(), found.notes
         times = found.records if self.total else 1
-        if isinstance(found, Differences | SampledDifferences) and found.sampled:
+        if found.sampled:
             error = times * found.standard_error
             parts[SAMPLING_ERROR] = error
             notes = (
                 *notes,
                 f"estimated from {found.size:,} of {found.records:,} records: standard error {error:.2g}",
             )
-        by_variable = {name: times * square for name, square in found.mean_square_by_variable().items()}
+        by_variable = {name: times * square for name, square in found.mean_square_of.items()}
         return self.measurement(times * found.mean_square, parts=parts, by_variable=by_variable, notes=notes)

@@ -258,14 +258,16 @@ def _positive_values(name: str, number: Number, unit: float, part: Microdata) ->
 
 @dataclass(frozen=True)
 class Differences:
-    """The difference of the two joint distribution functions at the pooled records, or at a sample of them."""
+    """The difference of the two joint distribution functions at the records of both tables, or at a sample of them."""
 
-    pooled: Pooled
+    records: int  # of both tables
     size: int  # records looked at
     mean_square: float
     variance: float  # of the squares
     largest: float
-    where: int  # the row with the largest difference
+    shares: tuple[float, float]  # of each table at or below the point where they differ most
+    largest_of: dict[str, float]  # of each variable alone
+    mean_square_of: dict[str, float]
     notes: tuple[str, ...]
 
     @classmethod
@@ -277,42 +279,60 @@ class Differences:
             drawn = rng.choice(pooled.size, points, replace=False)
             copies = np.bincount(pooled.place[drawn], minlength=len(pooled.rows))
         gaps = dominance_sums(pooled.rows, pooled.signed, copies > 0, threads=available_threads()) / pooled.scale
+        where = first_largest(gaps)
+        alone = pooled.one_by_one()
+        return cls.at_points(
+            pooled.size,
+            gaps,
+            copies,
+            pooled.shares_at(where),
+            {name: float(np.abs(own).max()) for name, own, _ in alone},
+            {name: float(number @ own**2 / number.sum()) for name, own, number in alone},
+            pooled.spelled(where),
+            notes,
+        )
+
+    @classmethod
+    def at_points(
+        cls,
+        records: int,
+        gaps: Floats,
+        copies: NDArray[np.integer[Any]],
+        shares: tuple[float, float],
+        largest_of: dict[str, float],
+        mean_square_of: dict[str, float],
+        point: str,
+        notes: tuple[str, ...],
+    ) -> "Differences":
+        """Make the figures of the differences at so many copies of points, the largest at the one spelled out."""
         squares, size = gaps**2, int(copies.sum())
         mean = float(copies @ squares) / size
         variance = float(copies @ (squares - mean) ** 2) / max(size - 1, 1)
-        where = first_largest(gaps)
-        largest = min(float(abs(gaps[where])), 1.0)  # weights that are no whole numbers may round beyond
+        largest = min(float(np.abs(gaps[first_largest(gaps)])), 1.0)  # weights that are not whole may round beyond
         if largest > 0:
-            scope = "of the records looked at, " if size < pooled.size else ""
-            notes = (*notes, scope + said_where(pooled.spelled(where), pooled.shares_at(where)))
-        return cls(pooled, size, mean, variance, largest, where, notes)
-
-    @property
-    def records(self) -> int:
-        """The number of records of both tables."""
-        return self.pooled.size
-
-    def largest_by_variable(self) -> dict[str, float]:
-        """Return the largest difference of each variable alone."""
-        return {name: float(np.abs(gaps).max()) for name, gaps, _ in self.pooled.one_by_one()}
-
-    def mean_square_by_variable(self) -> dict[str, float]:
-        """Return the mean squared difference of each variable alone."""
-        return {name: float(copies @ gaps**2 / copies.sum()) for name, gaps, copies in self.pooled.one_by_one()}
+            scope = "of the records looked at, " if size < records else ""
+            notes = (*notes, scope + said_where(point, shares))
+        return cls(records, size, mean, variance, largest, shares, largest_of, mean_square_of, notes)
 
     @property
     def sampled(self) -> bool:
         """Whether some records were not looked at."""
-        return self.size < self.pooled.size
+        return self.size < self.records
 
     @property
     def standard_error(self) -> float:
         """The standard error of the mean square of a sample drawn without replacement."""
-        return sqrt(self.variance / self.size * (1 - self.size / self.pooled.size))
+        return sqrt(self.variance / self.size * (1 - self.size / self.records))
 
     def parts(self) -> dict[str, float]:
         """Both figures, and the two shares at the point where they differ most."""
-        return both_figures(self.largest, self.mean_square, self.pooled.shares_at(self.where))
+        before, after = self.shares
+        return {
+            "largest difference": self.largest,
+            "mean of squares": self.mean_square,
+            "original at or below the point": before,
+            "protected at or below the point": after,
+        }
 
 
 def first_largest(gaps: Floats) -> int:
@@ -332,17 +352,6 @@ def said_where(point: str, shares: tuple[float, float]) -> str:
         f"the difference is largest at {point}: at or below it lies "
         f"{before:.4g} of the original and {after:.4g} of the protected table"
     )
-
-
-def both_figures(largest: float, mean_square: float, shares: tuple[float, float]) -> dict[str, float]:
-    """Name both figures, and the two shares at the point where they differ most."""
-    before, after = shares
-    return {
-        "largest difference": largest,
-        "mean of squares": mean_square,
-        "original at or below the point": before,
-        "protected at or below the point": after,
-    }
 
 
 def one_order(
@@ -378,53 +387,29 @@ def one_order(
 # below in the protected table. One look at them in ascending order tells both functions at every value, exactly.
 
 
-@dataclass(frozen=True)
-class SortedDifferences:
-    """The difference of two distribution functions at the values of both tables, as ``Differences`` of one variable."""
-
-    name: str
-    records: int  # of both tables
-    mean_square: float
-    largest: float
-    shares: tuple[float, float]  # of each table at or below the point where they differ most
-    notes: tuple[str, ...]
-    sampled = False
-
-    @classmethod
-    def of(cls, pair: Pair, name: str, notes: tuple[str, ...]) -> "SortedDifferences":
-        """Sort both tables, and look at all values in ascending order."""
-        column, totals = Ordered.of(pair, name), total_weights(pair)
-        halves = pair.original, pair.protected
-        runs = Runs(pair.original.room, f"variable {name!r} in order", sum(map(len, halves)), np.float64)
-        gaps = [0, 0]
-        for side, (half, number, total) in enumerate(zip(halves, column.number, totals, strict=True)):
-            for part in half.parts:
-                values, weights = _positive(name, number, total.unit, part)
-                gaps[side] += int(np.count_nonzero(values == BELOW_ALL))
-                runs.add(values, -weights if side else weights)
-        before, after = (total.sum for total in totals)
-        found = _LargestDifference()
-        for values, copies, ours, theirs in functions(runs):
-            found.add(values, copies, (ours * after - theirs * before) / (before * after), ours, theirs)
-        shares = found.ours / before, found.theirs / after
-        notes = (*notes, *said_of(pair, totals, gaps))
-        if found.largest > 0:
-            notes = (*notes, said_where(column.spelled(found.where), shares))
-        records = len(runs)
-        runs.close()
-        return cls(name, records, fsum(found.squares) / records, min(found.largest, 1.0), shares, notes)
-
-    def largest_by_variable(self) -> dict[str, float]:
-        """Return the largest difference of the variable."""
-        return {self.name: self.largest}
-
-    def mean_square_by_variable(self) -> dict[str, float]:
-        """Return the mean squared difference of the variable."""
-        return {self.name: self.mean_square}
-
-    def parts(self) -> dict[str, float]:
-        """Both figures, and the two shares at the point where they differ most."""
-        return both_figures(self.largest, self.mean_square, self.shares)
+def sorted_differences(pair: Pair, name: str, notes: tuple[str, ...]) -> Differences:
+    """Sort both tables by one variable, and look at all values in ascending order."""
+    column, totals = Ordered.of(pair, name), total_weights(pair)
+    halves = pair.original, pair.protected
+    runs = Runs(pair.original.room, f"variable {name!r} in order", sum(map(len, halves)), np.float64)
+    gaps = [0, 0]
+    for side, (half, number, total) in enumerate(zip(halves, column.number, totals, strict=True)):
+        for part in half.parts:
+            values, weights = _positive(name, number, total.unit, part)
+            gaps[side] += int(np.count_nonzero(values == BELOW_ALL))
+            runs.add(values, -weights if side else weights)
+    before, after = (total.sum for total in totals)
+    found = _LargestDifference()
+    for values, copies, ours, theirs in functions(runs):
+        found.add(values, copies, (ours * after - theirs * before) / (before * after), ours, theirs)
+    shares = found.ours / before, found.theirs / after
+    notes = (*notes, *said_of(pair, totals, gaps))
+    if found.largest > 0:
+        notes = (*notes, said_where(column.spelled(found.where), shares))
+    records = len(runs)
+    runs.close()
+    mean, largest = fsum(found.squares) / records, min(found.largest, 1.0)
+    return Differences(records, records, mean, 0.0, largest, shares, {name: largest}, {name: mean}, notes)
 
 
 def functions(runs: Runs) -> Iterator[tuple[Floats, NDArray[np.int64], Floats, Floats]]:
