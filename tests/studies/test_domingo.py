@@ -18,7 +18,7 @@ from sfumato import (
 from sfumato.compare import seeds
 from sfumato.studies import domingo
 from sfumato.studies.domingo import COLUMNS, Table, findings
-from sfumato.studies.study import Figure, Line, Study
+from sfumato.studies.study import Figure, Line, Settings, Study
 from tables import SHARED, census, printed_table
 
 GROUPED = [f"{kind}{k:02d}" for kind in ("MicIR", "MicZ", "MicPCP") for k in range(3, 11)]
@@ -125,7 +125,7 @@ def test_by_reference_twenty_replicates_of_the_random_rows_surround_the_printed_
 @pytest.fixture(scope="module")
 def study() -> Study:
     census()  # skips where the file is absent
-    return domingo.run(data=SHARED / "casc_census.csv")
+    return domingo.run(Settings(data=SHARED / "casc_census.csv"))
 
 
 def test_the_whole_study_orders_the_candidates_as_print_does(study: Study) -> None:
@@ -210,4 +210,4 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.csv"
     path.write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match=r"needs the Census file of the paper; .*AFNLWGT"):
-        domingo.run(data=path)
+        domingo.run(Settings(data=path))

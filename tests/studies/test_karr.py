@@ -8,7 +8,7 @@ import pytest
 
 from sfumato import DataError, KullbackLeibler
 from sfumato.studies import karr
-from sfumato.studies.study import Figure, Line, Study
+from sfumato.studies.study import Figure, Line, Settings, Study
 from tables import SHARED, census, printed_table
 
 
@@ -33,7 +33,7 @@ def test_the_data_are_normal_with_means_that_are_not_zero() -> None:
 @pytest.fixture(scope="module")
 def study() -> Study:
     census()  # skips where the file is absent
-    return karr.run(data=SHARED / "casc_census.csv", replicates=2, records=150)
+    return karr.run(Settings(data=SHARED / "casc_census.csv", replicates=2, records=150))
 
 
 @pytest.fixture(scope="module")
@@ -139,4 +139,4 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.csv"
     path.write_text("a,b\n1,2\n3,4\n")
     with pytest.raises(DataError, match="needs the Census file of the paper"):
-        karr.run(data=path, replicates=1, records=50)
+        karr.run(Settings(data=path, replicates=1, records=50))

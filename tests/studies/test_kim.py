@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sfumato.studies import kim
+from sfumato.studies.study import Settings
 from tables import SHARED, printed_table
 
 
@@ -33,7 +34,7 @@ def test_by_theory_weighted_totals_are_unbiased() -> None:
 
 
 def test_weighted_measures_exceed_the_others_and_all_rise_with_alpha() -> None:
-    study = kim.run(replicates=25, records=100)
+    study = kim.run(Settings(replicates=25, records=100))
     for finding in study.findings:
         if "exceeds" in finding.statement or "the measures rise" in finding.statement:
             assert finding.holds, finding
@@ -84,7 +85,7 @@ def test_the_page_lists_how_print_was_mended() -> None:
 
 
 def test_printed_rows_stand_beside_the_setting_that_is_named() -> None:
-    study = kim.run(replicates=2, printed=SHARED / "kim_tables_1_2.csv") if printed() else None
+    study = kim.run(Settings(replicates=2, printed=SHARED / "kim_tables_1_2.csv")) if printed() else None
     assert study is not None and len(study.lines) == 18 + 27
     beside = {line.name: line.figures["DU_max"].printed for line in study.lines}
     assert beside["Table 1: noise addition, n = 300, alpha = 0.5"] == 0.1014
@@ -93,6 +94,6 @@ def test_printed_rows_stand_beside_the_setting_that_is_named() -> None:
 
 
 def test_workers_change_nothing() -> None:
-    one, two = (kim.run(replicates=3, records=60, workers=workers) for workers in (1, 2))
+    one, two = (kim.run(Settings(replicates=3, records=60, workers=workers)) for workers in (1, 2))
     for a, b in zip(one.lines, two.lines, strict=True):
         assert a == b

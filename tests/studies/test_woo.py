@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from sfumato import CDFMaximum, CDFSquares, ParameterError
 from sfumato.studies import woo
+from sfumato.studies.study import Settings
 from tables import SHARED, numbers, printed_table
 
 
@@ -21,7 +22,7 @@ def test_by_theory_the_data_have_the_stated_correlation_and_shape(kind: str) -> 
 
 
 def test_small_tables_show_what_the_paper_finds() -> None:
-    study = woo.run(records=250)
+    study = woo.run(Settings(records=250))
     assert len(study.lines) == 80 and study.columns == tuple(woo.METHODS)
     held = {finding.statement: finding for finding in study.findings}
     for start in ("Logistic I scores Syn 0", "Table 1: Syn keeps", "Table 1: Resampling keeps none"):
@@ -99,4 +100,4 @@ def test_by_theory_a_large_tree_sees_nothing_where_margins_are_kept() -> None:
 
 def test_data_are_refused_because_the_study_makes_its_own() -> None:
     with pytest.raises(ParameterError, match="leave out --data"):
-        woo.run(data=SHARED / "casc_census.csv")
+        woo.run(Settings(data=SHARED / "casc_census.csv"))

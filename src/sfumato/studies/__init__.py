@@ -1,10 +1,11 @@
 """The papers' experiments, runnable: each returns a study that shows our figures beside the printed ones."""
 
-from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 from sfumato.errors import ParameterError
-from sfumato.studies.study import Study, over_seeds, unsettled
+from sfumato.studies.study import Settings, Study, over_seeds, unsettled
 
 NAMES = ("domingo", "karr", "kim", "kocar", "woo")
 DATA_SETS = {"karr": 5}  # drawn with consecutive seeds by a study that is not told how many
@@ -37,33 +38,17 @@ def run(
         raise ParameterError(f"seeds must be at least 1; got {seeds}")
     if name not in NAMES:
         raise ParameterError(f"there is no study {name!r}; there are {', '.join(NAMES)}")
-    given = {"data": data, "printed": printed, "replicates": replicates, "store": store, "records": records}
+    settings = Settings(
+        data=data,
+        printed=printed,
+        replicates=replicates,
+        seed=seed,
+        workers=workers,
+        store=store,
+        progress=progress,
+        records=records,
+    )
     apart = replicates or DATA_SETS.get(name, 1)  # so that no two runs draw the same
-    runs = [
-        _runner(name)(seed=seed + number * apart, workers=workers, progress=progress, **given)
-        for number in range(seeds)
-    ]
+    study = import_module(f"sfumato.studies.{name}")  # the others stay unread
+    runs = [study.run(replace(settings, seed=seed + number * apart)) for number in range(seeds)]
     return unsettled(runs[0]) if seeds == 1 else over_seeds(runs)
-
-
-def _runner(name: str) -> Callable[..., Study]:
-    """Load one study; the others stay unread."""
-    if name == "domingo":
-        from sfumato.studies import domingo
-
-        return domingo.run
-    if name == "karr":
-        from sfumato.studies import karr
-
-        return karr.run
-    if name == "kim":
-        from sfumato.studies import kim
-
-        return kim.run
-    if name == "kocar":
-        from sfumato.studies import kocar
-
-        return kocar.run
-    from sfumato.studies import woo
-
-    return woo.run

@@ -12,7 +12,7 @@ from sfumato.compare.results import Results
 from sfumato.compare.rows import Row
 from sfumato.compare.score import Score, Score2
 from sfumato.core import Measure, Method
-from sfumato.errors import DataError, ParameterError
+from sfumato.errors import ParameterError
 from sfumato.methods import (
     JPEG,
     DistributionDistortion,
@@ -24,8 +24,7 @@ from sfumato.methods import (
     Resampling,
 )
 from sfumato.risk import DistanceLinkage, ProbabilisticLinkage, RankInterval, RankSwappingAttack, SpreadInterval
-from sfumato.studies.study import Figure, Finding, Line, Study
-from sfumato.table.files import read
+from sfumato.studies.study import Figure, Finding, Line, Settings, Study, census_file, printed_rows
 from sfumato.table.microdata import Microdata
 from sfumato.utility import InformationLoss, InformationLossTorres
 
@@ -92,13 +91,11 @@ def graded() -> Measure:
 
 def printed_table(path: Path) -> dict[str, dict[str, float]]:
     """Read the printed table: a column ``method``, then IL, DLD, PLD, ID and score, and their ranks where given."""
-    table = read(path).to_arrow()
-    lacking = [name for name in ("method", *MEASURED, "score") if name not in table.column_names]
-    if lacking:
-        raise DataError(f"{path} is not the printed Table 2: it has no column {', '.join(lacking)}")
     names = {"score": "Score"} | {f"{column}_rank": f"{column} rank" for column in MEASURED}
-    named = {name: names.get(name, name) for name in table.column_names if name != "method"}
-    rows = {row["method"]: {ours: row[theirs] for theirs, ours in named.items()} for row in table.to_pylist()}
+    rows = {
+        row.pop("method"): {names.get(name, name): figure for name, figure in row.items()}
+        for row in printed_rows(path, ("method", *MEASURED, "score"), "is not the printed Table 2")
+    }
     for place, name in enumerate(sorted(rows, key=lambda name: rows[name]["Score"]), start=1):
         rows[name]["Score rank"] = place  # the table's own order
     return rows
@@ -477,39 +474,24 @@ SOURCE = (
 )
 
 
-def run(
-    *,
-    data: Path | None,
-    printed: Path | None = None,
-    replicates: int | None = None,
-    seed: int = 0,
-    workers: int = 1,
-    store: Path | None = None,
-    progress: bool = False,
-    records: int | None = None,
-) -> Study:
+def run(settings: Settings) -> Study:
     """Recompute Table 2; the printed figures are read from ``printed``, or from their file beside the data."""
-    if data is None:
+    if settings.data is None:
         raise ParameterError("the Domingo study needs the Census file of the paper: --data casc_census.csv")
-    if records is not None:
+    if settings.records is not None:
         raise ParameterError("the Domingo study takes all records of its file; leave out --records")
-    census = read(data)
-    needed = dict.fromkeys(name for order in ORDERS.values() for name in order)
-    absent = [name for name in needed if name not in census.schema.analysed("numeric")]
-    if absent:
-        raise DataError(f"the study needs the Census file of the paper; {data} has no numeric {', '.join(absent)}")
-    beside = Path(data).parent / PRINTED
-    table = printed_table(printed or beside) if printed or beside.exists() else {}
-    results = experiment(census, replicates=replicates or 1, seed=seed).run(
-        workers=workers, store=store, progress=progress
-    )
+    census = census_file(settings.data, dict.fromkeys(name for order in ORDERS.values() for name in order))
+    beside = Path(settings.data).parent / PRINTED
+    table = printed_table(settings.printed or beside) if settings.printed or beside.exists() else {}
+    repeats = settings.replicates or 1
+    results = settings.results_of(experiment(census, replicates=repeats, seed=settings.seed))
     m = measures()
     results = results.with_score(
         Score(loss=m["IL"], distance=m["DLD"], probabilistic=m["PLD"], interval=m["ID"])
     ).with_score(Score2(loss=m["IL2"], distance=m["DLD"], rank_interval=m["ID"], spread_interval=m["ID2"]))
     methods = candidates()
-    alike = Experiment(census, tuple(methods[name] for name in GRADED), (graded(),), replicates=1, seed=seed)
-    by_degrees = alike.run(workers=workers, store=store, progress=progress)
+    alike = Experiment(census, tuple(methods[name] for name in GRADED), (graded(),), replicates=1, seed=settings.seed)
+    by_degrees = settings.results_of(alike)
     lines = compared(results, by_degrees, table)
     found = findings(lines, printed=bool(table), replicates=results.replicates)
     if table:
@@ -521,9 +503,9 @@ def run(
         setting=SETTING,
         columns=COLUMNS,
         lines=lines,
-        findings=(*found, attacked(census, replicates=replicates or 1, seed=seed)),
+        findings=(*found, attacked(census, replicates=repeats, seed=settings.seed)),
         reasons=REASONS,
-        seed=seed,
+        seed=settings.seed,
         replicates=results.replicates,
         seconds=results.seconds,
         versions=results.versions,

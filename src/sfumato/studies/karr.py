@@ -15,7 +15,6 @@ from sfumato.compare.frontier import Frontier, undominated
 from sfumato.compare.results import Results
 from sfumato.compare.work import versions
 from sfumato.core import Measure, Method
-from sfumato.errors import DataError
 from sfumato.methods import (
     MDAV,
     CorrelatedNoise,
@@ -26,8 +25,7 @@ from sfumato.methods import (
 )
 from sfumato.risk import DistanceLinkage, ProbabilisticLinkage
 from sfumato.studies import karr_records
-from sfumato.studies.study import Figure, Finding, Line, Scatter, Study, judged
-from sfumato.table.files import read
+from sfumato.studies.study import Figure, Finding, Line, Scatter, Settings, Study, census_file, judged, printed_rows
 from sfumato.table.microdata import Microdata
 from sfumato.utility import ConclusionChanges, DensityDivergence, EllipsoidOverlap, IntervalOverlap, KullbackLeibler
 
@@ -91,7 +89,7 @@ def bold(lines: Iterable[Line]) -> list[Line]:
 
 def _marked(lines: list[Line], of: str) -> set[tuple[str, str]]:
     """Name the lines and columns on the frontier of their structure."""
-    table = {_place(line): {c: getattr(line.figures[c], of) for c in SIGNS if c in line.figures} for line in lines}
+    table = {_place(line.name): {c: getattr(line.figures[c], of) for c in SIGNS if c in line.figures} for line in lines}
     return {
         (f"{structure}: {method}", column)
         for structure, rows in _by_structure(table).items()
@@ -137,8 +135,9 @@ def _by_structure(table: Table) -> dict[str, dict[str, Mapping[str, float]]]:
     return found
 
 
-def _place(line: Line) -> tuple[str, str]:
-    structure, _, method = line.name.partition(": ")
+def _place(name: str) -> tuple[str, str]:
+    """Return structure and method of a line."""
+    structure, _, method = name.partition(": ")
     return structure, method
 
 
@@ -158,20 +157,11 @@ PRINTED_FRONTIERS = {  # section 3.2; the first of EO is printed as Micz(p,3), w
 OF_ALL = ("Micm(p,3)", "Micp(p,3)", "Micz(p,3)")  # microaggregation of all variables at once
 
 
-def _highest(column: str, place: int, method: str) -> Callable[[Structure], bool]:
-    """Tell whether a method has one of the highest figures of a column."""
+def _highest(column: str, place: int, method: str, sign: int = 1) -> Callable[[Structure], bool]:
+    """Tell whether a method has one of the highest figures of a column, or of the lowest with sign -1."""
 
     def holds(rows: Structure) -> bool:
-        return sum(row[column] > rows[method][column] for row in rows.values()) < place
-
-    return holds
-
-
-def _lowest(column: str, place: int, method: str) -> Callable[[Structure], bool]:
-    """Tell whether a method has one of the lowest figures of a column."""
-
-    def holds(rows: Structure) -> bool:
-        return sum(row[column] < rows[method][column] for row in rows.values()) < place
+        return sum(sign * row[column] > sign * rows[method][column] for row in rows.values()) < place
 
     return holds
 
@@ -192,12 +182,12 @@ STATEMENTS: tuple[tuple[str, Callable[[Structure], bool], int], ...] = (  # in h
     ("Micir(p,10) has the highest risk", _highest("risk", 1, "Micir(p,10)"), 6),
     ("Micir(p,10) has one of the two highest EO", _highest("EO", 2, "Micir(p,10)"), 6),
     ("Resamp(3) has the second highest risk", _highest("risk", 2, "Resamp(3)"), 6),
-    ("Rank(.15) has one of the two lowest risks", _lowest("risk", 2, "Rank(.15)"), 5),
+    ("Rank(.15) has one of the two lowest risks", _highest("risk", 2, "Rank(.15)", -1), 5),
     ("Rank(.15) has EO below 0.001: its correlations are distorted", lambda rows: rows["Rank(.15)"]["EO"] < 1e-3, 6),
     ("Micm(3,7) has a higher risk than Micp, Micz and Noise, and a lower EO than Noise", _separate_triplets, 6),
     ("Micm(p,3) has the lowest KL and the highest risk of Micm(p,3), Micp, Micz", _best_of_all, 6),
     ("Noise(.16) has one of the three highest EO", _highest("EO", 3, "Noise(.16)"), 6),
-    ("Noise(.16) has one of the four lowest risks", _lowest("risk", 4, "Noise(.16)"), 6),
+    ("Noise(.16) has one of the four lowest risks", _highest("risk", 4, "Noise(.16)", -1), 6),
 )
 
 
@@ -220,11 +210,7 @@ def of_simulation(lines: list[Line], replicates: int) -> list[Finding]:
 
 def structured(figures: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, Mapping[str, float]]]:
     """Lay figures of lines named "structure: method" out by structure."""
-    found: dict[str, dict[str, Mapping[str, float]]] = {}
-    for name, row in figures.items():
-        structure, _, method = name.partition(": ")
-        found.setdefault(structure, {})[method] = row
-    return found
+    return _by_structure({_place(name): row for name, row in figures.items()})
 
 
 def _near_print(lines: list[Line], replicates: int) -> list[Finding]:
@@ -483,21 +469,11 @@ def _measures(right: str, wrong: str, known: tuple[str, ...], divergence: dict[s
     }
 
 
-def run(
-    *,
-    data: Path | None = None,
-    printed: Path | None = None,
-    replicates: int | None = None,
-    seed: int = 0,
-    workers: int = 1,
-    store: Path | None = None,
-    progress: bool = False,
-    records: int | None = None,
-) -> Study:
+def run(settings: Settings) -> Study:
     """Recompute Tables 1 to 3 by simulation and, where the Census file is given, the application of section 3.2."""
-    n, repeats = records or RECORDS, replicates or REPLICATES
-    beside = None if data is None else Path(data).parent / "karr_tables_1_2.csv"
-    place = printed or (beside if beside is not None and beside.exists() else None)
+    n, repeats = settings.records or RECORDS, settings.replicates or REPLICATES
+    beside = None if settings.data is None else Path(settings.data).parent / "karr_tables_1_2.csv"
+    place = settings.printed or (beside if beside is not None and beside.exists() else None)
     table = printed_tables(place) if place is not None else {}
     lines: list[Line] = []
     seconds, fingerprint = 0.0, "drawn by the study"
@@ -505,27 +481,25 @@ def run(
         for variables in DIMENSIONS:
             measures = simulated_measures(variables)
             runs = [
-                _experiment(normal(centre, variables, n, seed + repeat), measures, 1, seed + repeat).run(
-                    workers=workers, store=store, progress=progress
-                )
-                for repeat in range(repeats)
+                settings.results_of(_experiment(normal(centre, variables, n, seed), measures, 1, seed))
+                for seed in range(settings.seed, settings.seed + repeats)
             ]
             seconds += sum(done.seconds for done in runs)
             lines += _lines(f"{name} {variables}", runs, measures, table if n == RECORDS else {})
     findings = [*of_simulation(lines, repeats), *table_3(_table(lines))]
     if table:
         findings.insert(0, anchor(table))
-    if data is not None:
-        cps, fingerprint = _census(data)
+    if settings.data is not None:
+        cps, fingerprint = _census(settings.data)
         measures = applied_measures()
-        done = _experiment(cps, measures, repeats, seed).run(workers=workers, store=store, progress=progress)
+        done = settings.results_of(_experiment(cps, measures, repeats, settings.seed))
         seconds += done.seconds
         applied = _lines("CPS", [done], measures, {})
         lines += applied
         names = {repr(method): name for name, method in METHODS.items()}
         findings += of_application(done, measures, names, applied)
-        findings.append(karr_records.of_records(cps, measures["IO"], FAMILY, seed))
-    elif records is None and replicates is None:
+        findings.append(karr_records.of_records(cps, measures["IO"], FAMILY, settings.seed))
+    elif settings.records is None and settings.replicates is None:
         findings.append(Finding("The application of section 3.2", None, "needs the Census file: --data"))
     return Study(
         name="karr",
@@ -538,9 +512,9 @@ def run(
         reasons=REASONS,
         scatters=tuple(
             Scatter(f"Figure 1, {column}", "CPS", column, "risk")
-            for column in (("IO", "EO") if data is not None else ())
+            for column in (("IO", "EO") if settings.data is not None else ())
         ),
-        seed=seed,
+        seed=settings.seed,
         replicates=repeats,
         seconds=seconds,
         versions=versions(),
@@ -550,22 +524,16 @@ def run(
 
 def printed_tables(path: Path) -> dict[tuple[str, str], dict[str, float]]:
     """Read the printed Tables 1 and 2: columns correlation, method, dim, EO, IO, KL, risk."""
-    table = read(path).to_arrow()
-    lacking = [name for name in ("correlation", "method", "dim", *PRINTED) if name not in table.column_names]
-    if lacking:
-        raise DataError(f"{path} does not hold the printed Tables 1 and 2: it has no column {', '.join(lacking)}")
+    columns = ("correlation", "method", "dim", *PRINTED)
     return {
         (f"{row['correlation']} {int(row['dim'])}", row["method"]): {c: row[c] for c in PRINTED}
-        for row in table.to_pylist()
+        for row in printed_rows(path, columns, "does not hold the printed Tables 1 and 2")
     }
 
 
 def _census(path: Path) -> tuple[Microdata, str]:
     """Read the Census file without its weight, and say which file it was."""
-    census = read(path)
-    absent = [v for v in SIX if v not in census.schema.analysed("numeric")]
-    if absent:
-        raise DataError(f"the study needs the Census file of the paper; {path} has no numeric {', '.join(absent)}")
+    census = census_file(path, SIX)
     kept = census.schema.only([name for name in census.names if name != "AFNLWGT"])
     return Microdata(kept, {name: census.columns[name] for name in kept.names}), census.fingerprint
 
@@ -588,17 +556,11 @@ def _lines(
             values = [value for row in rows for value in row.values.get(repr(measure), ())]
             if column == SWITCHED:
                 values = [row.parts[repr(measure)]["sign switched"] for row in rows if repr(measure) in row.parts]
-            spread = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
-            mean = float(np.mean(values)) if values else math.nan
-            figures[column] = Figure(mean, spread, printed.get((structure, name), {}).get(column, math.nan))
+            figures[column] = Figure.of(values, printed.get((structure, name), {}).get(column, math.nan))
         lines.append(Line(f"{structure}: {name}", name if structure != "CPS" else "CPS", repr(method), figures))
     return lines
 
 
 def _table(lines: list[Line]) -> dict[tuple[str, str], dict[str, float]]:
     """Lay our figures out as the printed ones are."""
-    return {
-        (structure, method): {column: line.figures[column].ours for column in PRINTED}
-        for line in lines
-        for structure, _, method in [line.name.partition(": ")]
-    }
+    return {_place(line.name): {column: line.figures[column].ours for column in PRINTED} for line in lines}

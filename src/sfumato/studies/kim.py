@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from sfumato.compare import work
 from sfumato.compare.progress import steps_of
 from sfumato.core import Method
-from sfumato.errors import DataError, ParameterError
+from sfumato.errors import ParameterError
 from sfumato.methods import GroupedMicroaggregation, GroupedSwapping, KimNoise
-from sfumato.studies.study import Figure, Finding, Line, Study, judged
-from sfumato.table.files import read
+from sfumato.studies.study import Figure, Finding, Line, Settings, Study, judged, printed_rows
 from sfumato.table.microdata import Microdata
 from sfumato.table.schema import Schema, Variable
 from sfumato.utility import CDFMaximum, CDFSquares
@@ -123,30 +122,20 @@ def repetition(number: int, seed: int, sizes: tuple[int, ...]) -> dict[Cell, tup
     return found
 
 
-def run(
-    *,
-    data: Path | None = None,
-    printed: Path | None = None,
-    replicates: int | None = None,
-    seed: int = 0,
-    workers: int = 1,
-    store: Path | None = None,  # noqa: ARG001 - samples are drawn, measured and averaged in one go
-    progress: bool = False,
-    records: int | None = None,
-) -> Study:
+def run(settings: Settings) -> Study:
     """Recompute both tables over repeated samples; ``records`` restricts it to one sample size."""
-    if data is not None:
+    if settings.data is not None:
         raise ParameterError("the Kim study makes its own population; leave out --data")
     start = perf_counter()
-    sizes = (records,) if records else SIZES
-    repetitions = replicates or REPETITIONS
-    if records is not None and records > POPULATION // 2:
+    sizes = (settings.records,) if settings.records else SIZES
+    repetitions = settings.replicates or REPETITIONS
+    if settings.records is not None and settings.records > POPULATION // 2:
         raise ParameterError(
             f"the Kim study samples from {POPULATION:,} households; --records can be {POPULATION // 2:,}"
         )
-    table = printed_tables(printed) if printed is not None and records is None else {}
+    table = printed_tables(settings.printed) if settings.printed is not None and settings.records is None else {}
     cells: dict[Cell, list[tuple[float, ...]]] = {}
-    for found in _repeated(repetitions, seed, sizes, workers, progress=progress):
+    for found in _repeated(repetitions, settings.seed, sizes, settings.workers, progress=settings.progress):
         for cell, figures in found.items():
             cells.setdefault(cell, []).append(figures)
     lines = _lines(cells, sizes, table)
@@ -163,7 +152,7 @@ def run(
             "Another population: levels may differ, what must hold is which measure exceeds which and how "
             "both move with n and alpha.",
         ),
-        seed=seed,
+        seed=settings.seed,
         replicates=repetitions,
         seconds=perf_counter() - start,
         versions=work.versions(),
@@ -210,13 +199,10 @@ def _named(cell: Cell) -> str:
 
 def printed_tables(path: Path) -> dict[tuple[str, str, float], dict[str, float]]:
     """Read the printed tables: columns table, method, setting, and the four measures."""
-    table = read(path).to_arrow()
-    lacking = [name for name in ("table", "method", "setting", *COLUMNS) if name not in table.column_names]
-    if lacking:
-        raise DataError(f"{path} does not hold the printed Tables 1 and 2: it has no column {', '.join(lacking)}")
+    columns = ("table", "method", "setting", *COLUMNS)
     return {
         (f"Table {int(row['table'])}", row["method"], float(row["setting"])): {c: row[c] for c in COLUMNS}
-        for row in table.to_pylist()
+        for row in printed_rows(path, columns, "does not hold the printed Tables 1 and 2")
     }
 
 
@@ -239,10 +225,8 @@ def _lines(
 
 def _line(table: str, cell: Cell, cells: dict[Cell, list[tuple[float, ...]]], printed: dict[str, float]) -> Line:
     draws = np.array(cells[cell])  # repetition x measure
-    spread = draws.std(axis=0, ddof=1) if len(draws) > 1 else np.full(4, math.nan)
     figures = {
-        column: Figure(float(draws[:, j].mean()), float(spread[j]), printed.get(column, math.nan))
-        for j, column in enumerate(COLUMNS)
+        column: Figure.of(own, printed.get(column, math.nan)) for column, own in zip(COLUMNS, draws.T, strict=True)
     }
     return Line(f"{table}: {_named(cell)}", cell[0], cell[0], figures)
 

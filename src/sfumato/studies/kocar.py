@@ -1,9 +1,7 @@
 """Kocar: global data utility of one survey under protections of every kind, and which rankings one can believe."""
 
-import math
 from collections.abc import Callable, Mapping
 from itertools import combinations
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -28,7 +26,7 @@ from sfumato.methods import (
     TopBottomCoding,
     VariableRemoval,
 )
-from sfumato.studies.study import Curve, Figure, Finding, Line, Study
+from sfumato.studies.study import Curve, Figure, Finding, Line, Settings, Study
 from sfumato.table.microdata import Microdata
 from sfumato.table.samples import household_survey
 from sfumato.utility import GlobalDataUtility
@@ -169,29 +167,19 @@ def protections() -> dict[str, tuple[str, Method]]:
     }
 
 
-def run(
-    *,
-    data: Path | None = None,
-    printed: Path | None = None,
-    replicates: int | None = None,
-    seed: int = 0,
-    workers: int = 1,  # noqa: ARG001 - a few seconds in all
-    store: Path | None = None,  # noqa: ARG001 - a few seconds in all
-    progress: bool = False,
-    records: int | None = None,
-) -> Study:
+def run(settings: Settings) -> Study:
     """Rank the protections by global data utility; ``records`` sets the number of households."""
-    if data is not None or printed is not None:
+    if settings.data is not None or settings.printed is not None:
         raise ParameterError("the Kocar study makes its own survey and nothing is printed; leave out --data, --printed")
     start = perf_counter()
-    households, draws = records or HOUSEHOLDS, replicates or 1
+    households, draws = settings.records or HOUSEHOLDS, settings.replicates or 1
     large, small = household_survey(households, seed=2024), household_survey(max(households // 4, 20), seed=2024)
     lines, scores = [], {}
-    with steps_of(progress) as steps:
+    with steps_of(settings.progress) as steps:
         steps.phase("candidates", total=len(protections()) + 2)
         for name, (family, protect) in _files().items():
-            many = [protect(large, seed + draw) for draw in range(draws)]
-            few = [protect(small, seed + draw) for draw in range(draws)]
+            many = [protect(large, settings.seed + draw) for draw in range(draws)]
+            few = [protect(small, settings.seed + draw) for draw in range(draws)]
             lines.append(_line(name, family, [_judged(large, p) for p in many], [_judged(small, p) for p in few]))
             if family != "frames":
                 scores[name] = scored(large, many)
@@ -210,7 +198,7 @@ def run(
         reasons=REASONS,
         curves=(figure_1(),),
         ranking="GDU",
-        seed=seed,
+        seed=settings.seed,
         replicates=draws,
         seconds=perf_counter() - start,
         versions=versions(),
@@ -357,9 +345,4 @@ def _line(name: str, family: str, many: list[Measurement], few: list[Measurement
     }
     method = protections().get(name)
     spelled = repr(method[1]) if method else name
-    return Line(name, family, spelled, {column: _figure(found) for column, found in values.items()})
-
-
-def _figure(values: list[float]) -> Figure:
-    spread = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
-    return Figure(float(np.mean(values)), spread, math.nan)
+    return Line(name, family, spelled, {column: Figure.of(found) for column, found in values.items()})

@@ -1,10 +1,37 @@
 """What a study tells, and how its statements are judged: row by row, and with several seeds."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from sfumato.compare.experiment import Experiment
 from sfumato.compare.figures import listed
+from sfumato.compare.results import Results
+from sfumato.errors import DataError
+from sfumato.table.files import read
 from sfumato.table.microdata import Microdata
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What a study is told; what is None is as the paper has it."""
+
+    data: Path | None = None
+    printed: Path | None = None
+    replicates: int | None = None
+    seed: int = 0
+    workers: int = 1
+    store: Path | None = None
+    progress: bool = False
+    records: int | None = None
+
+    def results_of(self, experiment: Experiment) -> Results:
+        """Carry out an experiment."""
+        return experiment.run(workers=self.workers, store=self.store, progress=self.progress)
 
 
 @dataclass(frozen=True)
@@ -16,6 +43,12 @@ class Figure:
     printed: float  # NaN where nothing is printed
     bold: bool = False  # marked among ours, as the paper marks its best in bold
     printed_bold: bool = False  # marked among the printed ones
+
+    @classmethod
+    def of(cls, values: Sequence[float], printed: float = math.nan) -> "Figure":
+        """Take mean and spread of the figures of several replicates."""
+        spread = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
+        return cls(float(np.mean(values)) if len(values) else math.nan, spread, printed)
 
     @property
     def difference(self) -> float:
@@ -94,6 +127,24 @@ class Study:
     seconds: float
     versions: Mapping[str, str]
     fingerprint: str  # of the data, or where they come from
+
+
+def printed_rows(path: Path, columns: Sequence[str], what: str) -> list[dict[str, Any]]:
+    """Read the rows of a printed table from a file that has these columns."""
+    table = read(path).to_arrow()
+    lacking = [name for name in columns if name not in table.column_names]
+    if lacking:
+        raise DataError(f"{path} {what}: it has no column {', '.join(lacking)}")
+    return list(table.to_pylist())
+
+
+def census_file(path: Path, names: Iterable[str]) -> Microdata:
+    """Read the Census file of the papers, which has these amounts."""
+    census = read(path)
+    absent = [name for name in names if name not in census.schema.analysed("numeric")]
+    if absent:
+        raise DataError(f"the study needs the Census file of the paper; {path} has no numeric {', '.join(absent)}")
+    return census
 
 
 # A sentence of a paper, tested row by row: in how many of our rows it holds, beside how many of the printed ones

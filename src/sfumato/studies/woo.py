@@ -15,10 +15,9 @@ from sfumato.compare.figures import listed
 from sfumato.compare.results import Results
 from sfumato.compare.work import versions
 from sfumato.core import Measure, Method
-from sfumato.errors import DataError, ParameterError
+from sfumato.errors import ParameterError
 from sfumato.methods import NormalSynthesis, ProjectionMicroaggregation, RankSwapping, Resampling, ResidualNoise
-from sfumato.studies.study import Figure, Finding, Line, Sample, Study, judged
-from sfumato.table.files import read
+from sfumato.studies.study import Figure, Finding, Line, Sample, Settings, Study, judged, printed_rows
 from sfumato.table.microdata import Microdata
 from sfumato.utility import CDFMaximum, CDFSquares, ClusterUtility, PropensityUtility
 
@@ -523,37 +522,27 @@ def _normal(correlation: float, n: int, rng: np.random.Generator) -> Floats:
     return np.column_stack([first, correlation * first + math.sqrt(1 - correlation**2) * other])
 
 
-def run(
-    *,
-    data: Path | None = None,
-    printed: Path | None = None,
-    replicates: int | None = None,
-    seed: int = 0,
-    workers: int = 1,
-    store: Path | None = None,
-    progress: bool = False,
-    records: int | None = None,
-) -> Study:
+def run(settings: Settings) -> Study:
     """Recompute Tables 2 to 9 on data of the same kinds; the paper's own data are not public, so none are read."""
-    if data is not None:
+    if settings.data is not None:
         raise ParameterError("the Woo study draws its own data; leave out --data")
-    n = records or RECORDS
+    n = settings.records or RECORDS
     # sums over the records do not compare with those over more of them
-    table = printed_tables(printed) if printed is not None and n == RECORDS else {}
+    table = printed_tables(settings.printed) if settings.printed is not None and n == RECORDS else {}
     lines: list[Line] = []
     samples: list[Sample] = []
     leaves: dict[str, dict[str, float]] = {}
     seconds = 0.0
     for kind in TYPES:
-        original = sample(kind, n, seed)
+        original = sample(kind, n, settings.seed)
         experiment = Experiment(
             original,
             methods=tuple(METHODS.values()),
             measures=tuple(measures(n).values()),
-            replicates=replicates or 1,
-            seed=seed,
+            replicates=settings.replicates or 1,
+            seed=settings.seed,
         )
-        results = experiment.run(workers=workers, store=store, progress=progress)
+        results = settings.results_of(experiment)
         seconds += results.seconds
         lines += compared(kind, results, n, table)
         tree = repr(measures(n)["Tree Model I"])
@@ -569,13 +558,13 @@ def run(
         findings=(
             *table_1(samples[1]),
             *findings(lines),
-            windows({name: METHODS[name] for name in PRINTED}, n, seed, comparable=n == RECORDS),
-            *partitions(samples, PRINTED, leaves, seed),
+            windows({name: METHODS[name] for name in PRINTED}, n, settings.seed, comparable=n == RECORDS),
+            *partitions(samples, PRINTED, leaves, settings.seed),
         ),
         reasons=REASONS,
         samples=tuple(samples),
-        seed=seed,
-        replicates=replicates or 1,
+        seed=settings.seed,
+        replicates=settings.replicates or 1,
         seconds=seconds,
         versions=versions(),
         fingerprint="drawn by the study",
@@ -584,11 +573,8 @@ def run(
 
 def printed_tables(path: Path) -> dict[tuple[str, str], dict[str, float]]:
     """Read the printed tables: columns data, measure, and one per method."""
-    table = read(path).to_arrow()
-    lacking = [name for name in ("data", "measure", *PRINTED) if name not in table.column_names]
-    if lacking:
-        raise DataError(f"{path} does not hold the printed Tables 2 to 9: it has no column {', '.join(lacking)}")
-    return {(row["data"], row["measure"]): {m: row[m] for m in PRINTED} for row in table.to_pylist()}
+    rows = printed_rows(path, ("data", "measure", *PRINTED), "does not hold the printed Tables 2 to 9")
+    return {(row["data"], row["measure"]): {m: row[m] for m in PRINTED} for row in rows}
 
 
 def compared(kind: str, results: Results, n: int, printed: dict[tuple[str, str], dict[str, float]]) -> list[Line]:
