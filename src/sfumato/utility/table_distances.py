@@ -1,7 +1,7 @@
 """How far tables of counts moved: the average absolute distance per cell, and what became of Cramér's V."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 from math import prod
 from typing import Any
@@ -18,7 +18,7 @@ from sfumato.pair import Pair
 from sfumato.pair.statistics import Values
 from sfumato.registry import catalogued
 from sfumato.utility.association import REASONS, Column, pair_tests
-from sfumato.utility.table_utility import DENSE, MAX_TABLES, means_of_tables
+from sfumato.utility.table_utility import MAX_TABLES, Coded, Effects, means_of_tables
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -79,23 +79,27 @@ class AverageAbsoluteDistance(Measure):
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         names, notes = self.shared(pair)
         both = pair.gathered(names)
-        coded: dict[str, _Coded] = {}
+        columns: dict[str, NDArray[np.int64]] = {}
         for name in names:
             seen = both.footing(name)
             if not seen.comparable:
                 notes = (*notes, f"left out, {name}: {seen.note}")
                 continue
             cuts = _cuts(seen.original, self.bands) if seen.quantitative else None
-            coded[name] = _Coded.of(*(_codes(column, cuts) for column in (seen.original, seen.protected)))
-        sets = list(combinations(coded, self.ways))
+            codes = np.concatenate([_codes(column, cuts) for column in (seen.original, seen.protected)])
+            columns[name] = np.unique(codes, return_inverse=True)[1]
+        sets = list(combinations(columns, self.ways))
         if not sets:
-            raise NotApplicable(f"tables of {self.ways} variables need as many that compare; there are {len(coded)}")
+            raise NotApplicable(f"tables of {self.ways} variables need as many that compare; there are {len(columns)}")
         if len(sets) > MAX_TABLES:
             raise NotApplicable(
                 f"{len(sets):,} tables of {self.ways} variables are more than the {MAX_TABLES:,} it counts; give "
                 "fewer ways, or name the variables"
             )
-        found = {chosen: _distance([coded[name] for name in chosen]) for chosen in sets}
+        protected = np.arange(len(pair.original) + len(pair.protected)) >= len(pair.original)
+        sizes = tuple(int(codes.max()) + 1 for codes in columns.values())
+        coded = Coded(tuple(columns), tuple(columns.values()), sizes, protected, None, Effects(), ())
+        found = {chosen: _distance(coded, chosen) for chosen in sets}
         aad = {chosen: moved / cells for chosen, (moved, cells, _) in found.items()}
         return self.measurement(
             float(np.mean(list(aad.values()))),
@@ -104,8 +108,8 @@ class AverageAbsoluteDistance(Measure):
                 "share of records": float(np.mean([m for m, _, _ in found.values()])) / (2 * len(pair.original)),
                 "tables": float(len(sets)),
             },
-            by_variable=means_of_tables(aad, tuple(coded), 1),
-            by_pair=means_of_tables(aad, tuple(coded), 2) if self.ways > 1 else {},
+            by_variable=means_of_tables(aad, coded.names, 1),
+            by_pair=means_of_tables(aad, coded.names, 2) if self.ways > 1 else {},
             tables={"tables": tuple(_row(chosen, aad[chosen], found[chosen]) for chosen in _worst(aad))},
             notes=notes,
         )
@@ -202,20 +206,6 @@ class CramersVChange(Measure):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Coded:
-    """A variable of both tables as codes from 0 up, a missing value among them, and how many there are."""
-
-    original: NDArray[np.int64]
-    protected: NDArray[np.int64]
-    number: int
-
-    @classmethod
-    def of(cls, original: Codes, protected: Codes) -> "_Coded":
-        values, places = np.unique(np.concatenate([original, protected]), return_inverse=True)
-        return cls(places[: len(original)], places[len(original) :], len(values))
-
-
 def _cuts(column: NDArray[Any], bands: int) -> Floats | None:
     """Return the inner cuts of quantile bands; where no more values occur than bands, each is one."""
     if column.dtype.kind != "f":
@@ -233,22 +223,11 @@ def _codes(column: NDArray[Any], cuts: Floats | None) -> Codes:
     return np.where(np.isnan(column), -1, np.searchsorted(cuts, column, side="right")).astype(np.int32)
 
 
-def _distance(columns: list[_Coded]) -> tuple[float, int, int]:
+def _distance(coded: Coded, chosen: tuple[str, ...]) -> tuple[float, int, int]:
     """Return the sum of the distances between the counts of a table, its cells, and those that are not empty."""
-    cells = prod(column.number for column in columns)
-    packed = [np.zeros(len(side), dtype=np.int64) for side in (columns[0].original, columns[0].protected)]
-    for column in columns:
-        for table, codes in zip(packed, (column.original, column.protected), strict=True):
-            table *= column.number
-            table += codes
-    n, m = map(len, packed)
-    if cells > max(DENSE, n + m):
-        places = np.unique(np.concatenate(packed), return_inverse=True)[1]
-        packed = [places[:n], places[n:]]
-    width = max(int(table.max()) for table in packed) + 1
-    before, after = (np.bincount(table, minlength=width).astype(np.float64) for table in packed)
-    moved = np.abs(before - after * (n / m))
-    return float(moved.sum()), cells, int(np.count_nonzero(before + after))
+    cells = coded.cells(chosen)
+    moved = np.abs(cells.original - cells.protected * (cells.original.sum() / cells.protected.sum()))
+    return float(moved.sum()), prod(coded.sizes[coded.names.index(name)] for name in chosen), cells.number
 
 
 def _worst(aad: Mapping[tuple[str, ...], float]) -> list[tuple[str, ...]]:

@@ -285,7 +285,7 @@ class TableUtility(Measure):
             notes=(*coded.notes, *_said(tables, own)),
         )
 
-    def _coded(self, pair: Pair) -> "_Coded":
+    def _coded(self, pair: Pair) -> "Coded":
         names, notes = self.shared(pair)
         both = pair.gathered(names)
         tables = both.tables()
@@ -309,7 +309,7 @@ class TableUtility(Measure):
                 f"{len(columns)} variables make {comb(len(columns), self.ways):,} tables of {self.ways}, more than "
                 f"{MAX_TABLES:,}; choose variables=[...]"
             )
-        return _Coded.of(tables, columns, notes)
+        return Coded.of(tables, columns, notes)
 
     def _codes(self, kind: Kind, original: NDArray[Any], protected: NDArray[Any]) -> Codes:
         """Number the values of both files below each other from 0; 0 is missing."""
@@ -346,7 +346,7 @@ def cuts_between(numbers: Floats, bands: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class _Coded:
+class Coded:
     """The records of positive weight of both files below each other, in codes."""
 
     names: tuple[str, ...]
@@ -358,7 +358,7 @@ class _Coded:
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, tables: tuple[Microdata, Microdata], columns: dict[str, Codes], notes: tuple[str, ...]) -> "_Coded":
+    def of(cls, tables: tuple[Microdata, Microdata], columns: dict[str, Codes], notes: tuple[str, ...]) -> "Coded":
         """Leave out records of weight zero, and scale the weights of each file to the number of its records."""
         raw = [table.weights() for table in tables]
         weighed = any(unequal(own[own > 0]) for own in raw)

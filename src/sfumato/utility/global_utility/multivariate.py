@@ -7,10 +7,10 @@ below zero they count as zero. Betas are squared. The quotient of two ratios is 
 so they stand as they are. What is left of a model or a scale is the mean over its coefficients.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from sfumato.utility.models.formula import Model
 
 Figures = Mapping[str, float]  # coefficients by name; NaN where there is none
 RATIOS = ("odds ratio", "rate ratio")
+S = TypeVar("S")  # one of the two tables, as the figures are made of it
 
 
 @dataclass(frozen=True)
@@ -91,19 +92,21 @@ def models_compared(
     usable = Usable(tables[0], "original"), Usable(tables[1], "protected")
     coding, found = Coding(usable[0], schema), []
     for model in models:
-        design = coding.design(model)
-        before = _strength(design, usable[0], tables[0].schema)
-        after: Figures = {}
-        note = ""
-        try:
-            after = _strength(design, usable[1], tables[0].schema)
-        except NotApplicable as refusal:
-            note = refusal.text
-        found.append(Outcome(model.label, model.weight, before, after, note))
+        strength = partial(_strength, coding.design(model), original=tables[0].schema)
+        found.append(_outcome(model.label, model.weight, strength, usable))
     return found
 
 
-def _strength(design: Design, usable: Usable, original: Schema) -> Figures:
+def _outcome(name: str, weight: float, figures: Callable[[S], Figures], sides: tuple[S, S]) -> Outcome:
+    """Compute the coefficients in both tables; what only the protected one refuses is an outcome."""
+    before = figures(sides[0])
+    try:
+        return Outcome(name, weight, before, figures(sides[1]))
+    except NotApplicable as refusal:
+        return Outcome(name, weight, before, {}, refusal.text)
+
+
+def _strength(design: Design, usable: Usable, *, original: Schema) -> Figures:
     rows = design.rows(usable, original)
     moments = gather([design], rows)
     return _linear(design, moments, rows) if design.model.family == "linear" else _likelihood(design, moments, rows)
@@ -113,7 +116,7 @@ def _linear(design: Design, moments: Sufficient, rows: Rows) -> Figures:
     count, start = len(design.columns), int(design.intercept)
     factor = triangle(moments.factor(design), design, rows)
     coefficients = np.linalg.solve(factor[:count, :count], factor[:count, count])
-    place = {column: j for j, column in enumerate(moments.columns)}
+    place = moments.place
     spread = np.sqrt(np.diag(moments.products))
     rest = float(factor[count, count] ** 2)
     whole = float(np.sum(factor[start:, count] ** 2))  # about the mean where there is a constant, else about zero
@@ -131,8 +134,7 @@ def _likelihood(design: Design, moments: Sufficient, rows: Rows) -> Figures:
     """Return Cox and Snell's R squared, 1 - (L0 / L)^(2/n), and the odds (or rate) ratios."""
     coefficients = maximum_likelihood(design, moments, robust=False).coefficients
     logistic = design.model.family == "logistic"
-    place = {column: j for j, column in enumerate(moments.columns)}
-    mean = float(moments.means[place[design.response]])
+    mean = float(moments.means[moments.place[design.response]])
     gain = 0.0
     for block in rows.blocks():
         values = filled(block, (*design.columns, design.response))
@@ -157,21 +159,12 @@ def _gain(predictor: Floats, response: Floats, mean: float, *, logistic: bool) -
 
 def scales_compared(scales: Sequence[tuple[str, ...]], tables: tuple[Microdata, Microdata]) -> list[Outcome]:
     """Compare Cronbach's alpha of scales, and alpha without each item."""
-    found = []
-    for items in scales:
-        name = f"scale of {', '.join(items)}"
-        before = _alphas(items, tables[0], "original")
-        after: Figures = {}
-        note = ""
-        try:
-            after = _alphas(items, tables[1], "protected")
-        except NotApplicable as refusal:
-            note = refusal.text
-        found.append(Outcome(name, 1.0, before, after, note))
-    return found
+    sides = (tables[0], "original"), (tables[1], "protected")
+    return [_outcome(f"scale of {', '.join(items)}", 1.0, partial(_alphas, items), sides) for items in scales]
 
 
-def _alphas(items: tuple[str, ...], table: Microdata, label: str) -> Figures:
+def _alphas(items: tuple[str, ...], side: tuple[Microdata, str]) -> Figures:
+    table, label = side
     for name in items:
         if name not in table.schema:
             raise NotApplicable(f"the {label} table has no variable {name!r} for the scale")
