@@ -93,7 +93,7 @@ def main() -> None:
         print(f"        twice the rows: {after[1] / before[1]:.2f} times the CPU (quadratic would be 4)")
         before = after
     print("growth with the variables")
-    for variables in (1, 2, 3, 4, 6):
+    for variables in (1, 2, 3, 4, 6, 10):
         in_fresh_process("ours", 5 * options.pooled, variables)
 
 

@@ -269,13 +269,17 @@ class DensityDivergence(Measure):
 def log_density(points: Floats, centres: Floats, weights: Floats) -> Floats:
     """Return the log of a kernel estimate of bandwidth 1 at points, but for the factor (2 pi)^(-p / 2)."""
     from scipy.spatial.distance import cdist
-    from scipy.special import logsumexp
 
     found = np.empty(len(points))
     size = max(BLOCK // len(centres), 1)
     for start in range(0, len(points), size):
-        apart = cdist(points[start : start + size], centres, "sqeuclidean")
-        found[start : start + size] = logsumexp(-apart / 2, axis=1, b=weights)
+        logs = cdist(points[start : start + size], centres, "sqeuclidean")
+        logs *= -0.5
+        greatest = logs.max(axis=1)
+        greatest[~np.isfinite(greatest)] = 0.0
+        logs -= greatest[:, None]
+        with np.errstate(divide="ignore"):
+            found[start : start + size] = greatest + np.log(np.exp(logs, out=logs) @ weights)
     return found
 
 
