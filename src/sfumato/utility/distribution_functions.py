@@ -105,8 +105,8 @@ class Pooled:
         if len(columns) == 1 and pair.in_parts:
             return cls._of_one(pair, columns[0], totals)
         tables = pair.tables()
-        weights = [table.weights() for table in tables]
-        kept = [np.flatnonzero(w > 0) for w in weights]
+        raw = [table.weights() for table in tables]
+        kept = [np.flatnonzero(w > 0) for w in raw]
         ranks = np.empty((sum(map(len, kept)), len(columns)), dtype=np.int32, order="F")
         values, gaps = [], [0, 0]
         for j, column in enumerate(columns):
@@ -125,10 +125,11 @@ class Pooled:
         cut, number = len(kept[0]), len(rows)
         weighed = [
             np.bincount(where, own[own > 0] / total.unit, minlength=number).astype(np.float64)
-            for where, own, total in zip((place[:cut], place[cut:]), weights, totals, strict=True)
+            for where, own, total in zip((place[:cut], place[cut:]), raw, totals, strict=True)
         ]
         copies = np.bincount(place, minlength=number).astype(np.int64)
-        return cls._made(pair, columns, turn, tuple(values), rows, copies, weighed, totals, place, gaps)
+        weights, scale = _crossed(weighed, totals)
+        return cls(columns, turn, tuple(values), rows, copies, weights, scale, place, said_of(pair, totals, gaps))
 
     @classmethod
     def _of_one(cls, pair: Pair, column: Ordered, totals: tuple["Weight", "Weight"]) -> "Pooled | None":
@@ -150,27 +151,8 @@ class Pooled:
             weighed.append(own)
             gaps.append(int(side.counts[side.values == BELOW_ALL].sum()))
         rows = np.arange(len(values), dtype=np.int32)[:, None]
-        return cls._made(
-            pair, (column,), np.zeros(1, dtype=np.intp), (values,), rows, copies, weighed, totals, None, gaps
-        )
-
-    @classmethod
-    def _made(
-        cls,
-        pair: Pair,
-        columns: tuple[Ordered, ...],
-        turn: Places,
-        values: tuple[Floats, ...],
-        rows: Ranks,
-        copies: Integers,
-        weighed: list[Floats],
-        totals: tuple["Weight", "Weight"],
-        place: Places | None,
-        gaps: list[int],
-    ) -> "Pooled":
-        before, after = (total.sum for total in totals)
-        weights = weighed[0] * after, weighed[1] * before
-        return cls(columns, turn, values, rows, copies, weights, before * after, place, said_of(pair, totals, gaps))
+        turn, notes = np.zeros(1, dtype=np.intp), said_of(pair, totals, gaps)
+        return cls((column,), turn, (values,), rows, copies, *_crossed(weighed, totals), None, notes)
 
     @property
     def size(self) -> int:
@@ -200,6 +182,12 @@ class Pooled:
         """Write out the values of a row."""
         rank = {int(variable): int(r) for variable, r in zip(self.turn, self.rows[row], strict=True)}
         return ", ".join(column.spelled(float(self.values[j][rank[j]])) for j, column in enumerate(self.columns))
+
+
+def _crossed(weighed: Sequence[Floats], totals: tuple["Weight", "Weight"]) -> tuple[tuple[Floats, Floats], float]:
+    """Return the weights of both tables, each times the sum of the other's, and the product of the sums."""
+    before, after = (total.sum for total in totals)
+    return (weighed[0] * after, weighed[1] * before), before * after
 
 
 def said_of(pair: Pair, totals: tuple["Weight", "Weight"], gaps: Sequence[int]) -> tuple[str, ...]:

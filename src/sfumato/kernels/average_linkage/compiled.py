@@ -21,7 +21,7 @@ Integers = NDArray[np.intp]
 LEAF = boxes.LEAF
 WIDTH = 8  # boxes of a block
 DEPTH = 1_024  # of the stack: eight per level of a tree that memory can hold
-KEPT = 0.7  # share of the clusters left at which the tree is built anew
+SHARE_LEFT = 0.7  # share of the clusters left at which the tree is built anew
 MIN_CLUSTERS = 1_000  # clusters of which it is built for the last time
 FEW_COLUMNS = 4  # columns up to which building costs more than it saves
 
@@ -59,7 +59,7 @@ def merges(tree: boxes.Boxes, masses: Floats) -> Merges:
         on_chain = clusters.slots[chain[:length]]
         clusters.free[on_chain // LEAF, on_chain % LEAF] = np.inf
         last = left < MIN_CLUSTERS or tree.points.shape[1] <= FEW_COLUMNS
-        until = n - 1 if last else n - 1 - int(left * KEPT)
+        until = n - 1 if last else n - 1 - int(left * SHARE_LEFT)
         length, first, step = _follow(clusters, chain, length, first, step, until, result)
         if last:
             break
