@@ -137,12 +137,11 @@ def pairs_apart(codes: Codes) -> NDArray[np.uint64]:
     """Return a bit for each pair of records: whether both have a value and these differ. For few records.
 
     >>> one, other = pairs_apart(np.array([0, 0, 1, -1])), pairs_apart(np.array([0, 1, 1, 1]))
-    >>> int(np.bitwise_count(one & other).sum())  # of differing_in_both, each pair once
-    1
+    >>> int(np.bitwise_count(one & other).sum())  # as differing_in_both, each pair twice
+    2
     """
-    first, second = np.triu_indices(len(codes), 1)
-    apart = (codes[first] != codes[second]) & (codes[first] >= 0) & (codes[second] >= 0)
-    packed = np.packbits(apart)
+    there = codes >= 0
+    packed = np.packbits((codes[:, None] != codes) & there[:, None] & there)
     return np.pad(packed, (0, -len(packed) % 8)).view(np.uint64)
 
 
@@ -303,7 +302,7 @@ def comparisons_left(pair: Pair, original: Half, names: Sequence[str]) -> Floats
 
     def differing(one: str, other: str, *, recoded: bool) -> float:
         a, b = (coded(name, recoded=recoded and name in merged) for name in (one, other))
-        return 2.0 * float(np.bitwise_count(a & b).sum()) if few else differing_in_both(a, b)
+        return float(np.bitwise_count(a & b).sum()) if few else differing_in_both(a, b)
 
     merged = {name for name in names if pair.footing(name).recoded}
     most = {name: _most_differing(pair, name) for name in names if not pair.footing(name).comparable}
