@@ -30,6 +30,9 @@ QUICK := tests/test_version_everywhere.py tests/test_catalogue.py tests/test_cha
 TWO := -n 2 --dist worksteal
 MORE := tests/report/test_report.py tests/cli/test_commands.py tests/project
 
+# two test processes on two cores: threads of BLAS within each would wait for one another (the commands do the same)
+export OPENBLAS_NUM_THREADS := 1
+
 # tests start hundreds of processes: none of them is to compile the package anew
 unexport PYTHONDONTWRITEBYTECODE
 
