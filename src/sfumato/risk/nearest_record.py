@@ -13,7 +13,7 @@ from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
 from sfumato.errors import NotApplicable
-from sfumato.kernels.mixed_distance import Points, least_distances, nearest, slack
+from sfumato.kernels.mixed_distance import Points, least_distances, least_from_others, slack
 from sfumato.measurement import SAMPLING_ERROR, Measurement
 from sfumato.pair import Half, Pair
 from sfumato.pair.sample import SIZE, Sample
@@ -227,9 +227,10 @@ class NearestRecord(Measure):
         if self.holdout is not None:
             return self._against_holdout(pair.original, columns, notes)
         bridge = Bridge.between(pair, tuple(columns))
-        others = bridge.near_others.distance[bridge.people.place]
+        near = least_distances(bridge.people, bridge.file.rows, of_none(len(bridge.file.rows)))[bridge.file.place]
+        others = least_from_others(bridge.people)[bridge.people.place]
         _refuse_one_household(others)
-        return self._measured(bridge.near_file.distance[bridge.file.place], others, len(columns), {}, notes)
+        return self._measured(near, others, len(columns), {}, notes)
 
     def _of_samples(
         self, pair: Pair, columns: Mapping[str, Recoding], rng: np.random.Generator, notes: Notes
@@ -280,7 +281,7 @@ class NearestRecord(Measure):
         both, after = mixed_points([followed(original, kept, name, seen) for name, seen in columns.items()])
         before, held = both[: len(original)], both[len(original) :]
         points = Points.of(before)
-        near, others = nearest(points, after).distance, nearest(points, held).distance
+        near, others = (least_distances(points, side, of_none(len(side))) for side in (after, held))
         parts, more = _beside_holdout(after, held, near, others, len(before))
         return self._measured(near, others, len(columns), parts, (*notes, *more))
 
@@ -348,7 +349,7 @@ def _beside_holdout(
     after: Floats, held: Floats, near: Floats, others: Floats, originals: int
 ) -> tuple[dict[str, float], Notes]:
     """Tell how many protected records are nearer to an original than to a held-out one, and what is odd of these."""
-    away = nearest(Points.of(held), after).distance
+    away = least_distances(Points.of(held), after, of_none(len(after)))
     tie = np.abs(near - away) <= slack(near, after.shape[1])
     copies = int((others == 0).sum())
     said = f"{copies:,} of {len(others):,} held-out records equal an original: were they released?"

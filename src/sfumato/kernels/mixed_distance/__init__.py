@@ -107,6 +107,14 @@ def least_distances(points: Points, here: Floats, but: Integers) -> Floats:
     return compiled.least_distances(points, here, but)
 
 
+def least_from_others(points: Points) -> Floats:
+    """Return how far the nearest point of other units is from each point; 0 where several units have one point."""
+    single = np.flatnonzero(points.unit >= 0)
+    distance = np.zeros(len(points.rows))
+    distance[single] = least_distances(points, points.rows[single], points.unit[single])
+    return distance
+
+
 def nearest_others(points: Points) -> Nearest:
     """Find, for each point that is of one unit alone, the nearest of other units; for the others, none.
 
