@@ -44,27 +44,27 @@ def clauses(steps: Iterable[Method], schema: Schema | None = None) -> tuple[str,
     >>> clauses([Noise(0.1, variables=("pay", "rent")), Rounding(5, variables=("pay", "rent"))])[1]
     'these are rounded to multiples of 5'
     """
-    said: list[str] = []
+    clauses_of_runs: list[str] = []
     before: tuple[str, ...] | None = None
     for run in runs(steps, short=False):
         step, subject = run[0], run[0].subject()
         words = type(step).run_in_words(run, schema)
         if subject:
             again = len(step.variables or ()) > 1 and step.variables == before
-            said.append(words.replace(subject, "these", 1) if again else words)
+            clauses_of_runs.append(words.replace(subject, "these", 1) if again else words)
             before = step.variables
         else:
-            said.append(words)
-    return tuple(said)
+            clauses_of_runs.append(words)
+    return tuple(clauses_of_runs)
 
 
 def in_short(steps: Iterable[Method]) -> Phrase:
     """Say in a few words what steps do."""
-    said = [type(run[0]).run_in_short(run) for run in runs(steps, short=True)]
+    phrases = [type(run[0]).run_in_short(run) for run in runs(steps, short=True)]
     words, brief = (
-        " · ".join(filter(None, several)) for several in zip(*((p.words, p.brief) for p in said), strict=True)
+        " · ".join(filter(None, several)) for several in zip(*((p.words, p.brief) for p in phrases), strict=True)
     )
-    return Phrase(words, brief, " ".join(p.detail for p in said if p.detail))
+    return Phrase(words, brief, " ".join(p.detail for p in phrases if p.detail))
 
 
 @dataclass(frozen=True, repr=False)
@@ -181,8 +181,8 @@ class Within(Method):
 
     def __repr__(self) -> str:
         inner = f"({self.method!r})" if isinstance(self.method, Chain) else repr(self.method)
-        said = [*map(repr, self.by), *([f"blocks={self.blocks}"] if self.blocks is not None else [])]
-        return f"{inner}.within({', '.join([*said, *([] if self.least == 2 else [f'least={self.least}'])])})"
+        arguments = [*map(repr, self.by), *([f"blocks={self.blocks}"] if self.blocks is not None else [])]
+        return f"{inner}.within({', '.join([*arguments, *([] if self.least == 2 else [f'least={self.least}'])])})"
 
     @property
     def inside(self) -> str:
@@ -205,8 +205,8 @@ class Within(Method):
 
     def short(self) -> Phrase:
         """Put the words of the steps together, and name the blocks."""
-        said, by = in_short(self.method.steps), shortened(", ".join(self.by) or self.inside, MAX_DETAIL)
-        return Phrase(f"by {by}: {said.words}", f"by {by}: {said.brief}".rstrip(), said.detail)
+        inside, by = in_short(self.method.steps), shortened(", ".join(self.by) or self.inside, MAX_DETAIL)
+        return Phrase(f"by {by}: {inside.words}", f"by {by}: {inside.brief}".rstrip(), inside.detail)
 
     @cached_property
     def about(self) -> MethodAbout:  # type: ignore[override]
@@ -259,28 +259,28 @@ class Within(Method):
         blocks = self._blocks(data)
         rows = np.split(np.argsort(blocks.codes, kind="stable"), np.cumsum(np.bincount(blocks.codes))[:-1])
         root, inner = int(rng.integers(2**63)), data.without(self.by)
-        parts = [self._block(blocks, (root,), block, inner.take(there)) for block, there in enumerate(rows)]
+        parts = [self._block(blocks, (root,), block, inner.take(records)) for block, records in enumerate(rows)]
         with speaking(self.method):
             together = joined(data, rows, parts, self.by)
         notes = [part.notes[len(data.notes) :] for part in parts]
-        said = told_of_blocks(blocks, [len(there) for there in rows], notes)
-        return replace(together, notes=(*data.notes, f"{self!r}: {said[0]}", *said[1:]))
+        notes_of_blocks = told_of_blocks(blocks, [len(records) for records in rows], notes)
+        return replace(together, notes=(*data.notes, f"{self!r}: {notes_of_blocks[0]}", *notes_of_blocks[1:]))
 
     def learn(self, half: Half, draws: Draws) -> Masking:
         """Gather each block from all parts and mask it in memory, as in a table that is there whole."""
         refuse_special(self.by, half.schema)
-        places = self._along(half) if self.blocks is not None else strata_in_parts(half, self.by, "block")
-        blocks = Strata(np.empty(0, dtype=np.int64), places.values)
+        found_blocks = self._along(half) if self.blocks is not None else strata_in_parts(half, self.by, "block")
+        blocks = Strata(np.empty(0, dtype=np.int64), found_blocks.values)
         seed = (draws.seed, *([draws.number] if draws.number else []))
         masking, became = mask_blocks(
             half,
-            places.of_numbered,
-            places.sizes,
+            found_blocks.of_numbered,
+            found_blocks.sizes,
             self.by,
             lambda block, table: self._block(blocks, seed, block, table),
         )
-        said = told_of_blocks(blocks, places.sizes.tolist(), [one.notes for one in became])
-        return replace(masking, said="; ".join(said))
+        notes = told_of_blocks(blocks, found_blocks.sizes.tolist(), [one.notes for one in became])
+        return replace(masking, said="; ".join(notes))
 
     def _block(self, blocks: Strata, seed: tuple[int, ...], block: int, table: Microdata) -> Microdata:
         """Protect one block, by a stream of its own name."""
@@ -301,8 +301,8 @@ class Within(Method):
             refuse_special(self.by, data.schema)
             if self.blocks is None:
                 return strata(data, self.by, "block")
-            found = self._along(Half.of(data))
-            return Strata(found.of_numbered(data, 0), found.values)
+            along = self._along(Half.of(data))
+            return Strata(along.of_numbered(data, 0), along.values)
 
     def _along(self, half: Half) -> BlocksAlong:
         with speaking(self.method):

@@ -148,12 +148,12 @@ class Method(parameters.Described, ABC):
         >>> MDAV(5, variables=("income",)).short()
         Phrase(words='MDAV', brief='MDAV', detail='5', detail_lost=None)
         """
-        said = []
-        for place, entry in enumerate(entry for entry in fields(self) if entry.name != "variables"):
+        values = []
+        for number, entry in enumerate(entry for entry in fields(self) if entry.name != "variables"):
             value = getattr(self, entry.name)
             if entry.default is MISSING or value != entry.default:
-                said.append(str(value) if place == 0 else f"{entry.name}={value}")
-        return Phrase(self.family, self.family, shortened(", ".join(said), MAX_DETAIL))
+                values.append(str(value) if number == 0 else f"{entry.name}={value}")
+        return Phrase(self.family, self.family, shortened(", ".join(values), MAX_DETAIL))
 
     def told_with(self, before: "Method", *, short: bool) -> bool:
         """Whether this step of a chain is told together with the one before, in a clause or in ``short``."""
@@ -258,16 +258,16 @@ class Measure(parameters.Described, ABC):
         """Measure two tables that are on one footing already; what other measures computed of them is shared."""
         parts = (*pair.original.parts, *pair.protected.parts)
         with speaking(self), within_arithmetic(*parts) as extremes:
-            found = self.compute(pair.in_order() if self.about.paired else pair, parameters.random_generator(rng))
-            if extremes and not np.isfinite(found.value):
+            measurement = self.compute(pair.in_order() if self.about.paired else pair, parameters.random_generator(rng))
+            if extremes and not np.isfinite(measurement.value):
                 raise beyond_arithmetic(extremes)
-        if np.isnan(found.value) and not found.notes:
-            found = replace(found, notes=("the figure is not defined for these two tables",))
+        if np.isnan(measurement.value) and not measurement.notes:
+            measurement = replace(measurement, notes=("the figure is not defined for these two tables",))
         if self.about.paired and pair.by_position:
             key = pair.original.schema.id
-            said = f"records are matched by position: the protected table has no id {key!r}"
-            found = replace(found, notes=(said, *found.notes))
-        return found
+            note = f"records are matched by position: the protected table has no id {key!r}"
+            measurement = replace(measurement, notes=(note, *measurement.notes))
+        return measurement
 
     @abstractmethod
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
@@ -309,22 +309,22 @@ def extreme_numbers(tables: Iterable[Microdata]) -> dict[str, float]:
 
     Of tables in memory: parts on disk would have to be read for it.
     """
-    found: dict[str, float] = {}
+    extremes: dict[str, float] = {}
     for table in tables:
         if not table.on_disk:
             if table not in _KNOWN:
                 _KNOWN[table] = dict(_beyond(table))
-            found |= _KNOWN[table]
-    return found
+            extremes |= _KNOWN[table]
+    return extremes
 
 
 def _beyond(table: Microdata) -> Iterator[tuple[str, float]]:
     for name in (variable.name for variable in table.schema if variable.kind == "numeric"):  # weights too
         column = table.columns[name].astype(np.float64, copy=False)
         high, low = np.fmax.reduce(column, initial=np.nan), np.fmin.reduce(column, initial=np.nan)
-        most = float(max(high, -low))  # nan where all is missing
-        if most > MAX_MAGNITUDE or 0 < most < MIN_MAGNITUDE:
-            yield name, most
+        largest = float(max(high, -low))  # nan where all is missing
+        if largest > MAX_MAGNITUDE or 0 < largest < MIN_MAGNITUDE:
+            yield name, largest
 
 
 @contextmanager
@@ -343,7 +343,9 @@ def within_arithmetic(*tables: Microdata) -> Iterator[dict[str, float]]:
 
 def beyond_arithmetic(extremes: dict[str, float]) -> NotApplicable:
     """Say which numbers are too large or too small."""
-    name, most = next(iter(extremes.items()))
-    size = "large" if most > MAX_MAGNITUDE else "small"
-    reach = "reach" if most > MAX_MAGNITUDE else "stay below"
-    return NotApplicable(f"the values of {name!r} {reach} {most:.3g}, too {size} to compute with; rescale the variable")
+    name, largest = next(iter(extremes.items()))
+    size = "large" if largest > MAX_MAGNITUDE else "small"
+    reach = "reach" if largest > MAX_MAGNITUDE else "stay below"
+    return NotApplicable(
+        f"the values of {name!r} {reach} {largest:.3g}, too {size} to compute with; rescale the variable"
+    )

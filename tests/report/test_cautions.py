@@ -143,7 +143,9 @@ def test_the_worst_case_is_told_if_it_is_beyond_a_bound_that_the_mean_keeps() ->
     cases = {"knows a": 0.2, "knows b": 0.3, "other": 0.9}
 
     def said(limit: float, mean: float | None = 0.1, *, better: str = "lower", of: Any = cases) -> list[str]:
-        about = SimpleNamespace(better=better, unit="share", is_case=lambda name: name.startswith("knows"))
+        about = SimpleNamespace(
+            lower_is_better=better == "lower", unit="share", is_case=lambda name: name.startswith("knows")
+        )
         found: Any = SimpleNamespace(figures={"R": about})
         row: Any = SimpleNamespace(means={} if mean is None else {"R": mean}, parts={"R": of})
         return _of_worst_cases(found, row, {"R": limit})

@@ -68,8 +68,8 @@ class Ranked:
     def at(self, ranks: Integers) -> Floats:
         """Return the values of these ranks, which lie near each other."""
         low, high = int(ranks.min()), int(ranks.max())
-        found: Floats = self.column.values.read(low, high + 1)[ranks - low]
-        return found
+        values: Floats = self.column.values.read(low, high + 1)[ranks - low]
+        return values
 
     def drawn(self, rng: np.random.Generator) -> NumbersInFile:
         """Draw an even number for each value present in the order of the records; return them by record."""
@@ -100,15 +100,15 @@ def in_stretches(pieces: Iterable[Floats], width: int) -> Iterator[Floats]:
     >>> [found.tolist() for found in in_stretches([np.array([1.0]), np.array([2.0, 3.0, 4.0])], 3)]
     [[1.0, 2.0, 3.0], [4.0]]
     """
-    held: list[Floats] = []
+    pending: list[Floats] = []
     for piece in pieces:
-        held.append(piece)
-        if sum(map(len, held)) >= width:
-            whole = np.concatenate(held)
+        pending.append(piece)
+        if sum(map(len, pending)) >= width:
+            whole = np.concatenate(pending)
             full = len(whole) // width * width
             yield from np.split(whole[:full], full // width)
-            held = [whole[full:]]
-    last = np.concatenate(held) if held else np.empty(0)
+            pending = [whole[full:]]
+    last = np.concatenate(pending) if pending else np.empty(0)
     if len(last):
         yield last
 
@@ -146,8 +146,8 @@ class ColumnMethod(Method):
         files = {}
         for name in self.masked(half.parts[0]):
             try:
-                found = self._in_order(half, name, draws) if half.on_disk else self._whole(half, name, draws)
-                files[name] = in_file(found, np.dtype(np.float64), half.folder)
+                pieces = self._in_order(half, name, draws) if half.on_disk else self._whole(half, name, draws)
+                files[name] = in_file(pieces, np.dtype(np.float64), half.folder)
             except NotApplicable as error:
                 raise NotApplicable(f"variable {name!r}: {error}") from None
         changed = (half.schema[name].treated(self._treatment(name)) for name in files)

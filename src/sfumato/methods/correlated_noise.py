@@ -54,13 +54,13 @@ class CorrelatedInParts(Masking):
 def _scaled(covariance: Floats, share: float) -> Floats:
     """Return so many times a covariance matrix; what is beyond the largest number there is, is refused."""
     with np.errstate(over="ignore"):
-        found: Floats = share * covariance
-    if not np.isfinite(found).all():
+        scaled: Floats = share * covariance
+    if not np.isfinite(scaled).all():
         raise NotApplicable(
             f"noise of {share:g} times the covariances goes beyond the largest number there is; rescale the variables, "
             "or take less"
         )
-    return found
+    return scaled
 
 
 def _learned(half: Half, names: tuple[str, ...], share: float, shrink: float) -> CorrelatedInParts:

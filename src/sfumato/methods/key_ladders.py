@@ -124,10 +124,10 @@ def named_loss(name: LossName, rows: Rows, keys: Sequence[Ladder], importance: M
     costs, gone, worth = [], [], []
     for key in keys:
         levels, lost = _COSTS[name](key)
-        there = key.height > 0  # a key of one value has nothing to lose
+        has_levels = key.height > 0  # a key of one value has nothing to lose
         costs.append(levels)
         gone.append(lost)
-        worth.append(float(importance.get(key.name, 1.0)) if there else 0.0)
+        worth.append(float(importance.get(key.name, 1.0)) if has_levels else 0.0)
     total = sum(worth) or 1.0
     totals = [_total(key, name, lost) for key, lost in zip(keys, gone, strict=True)]
     return ValueLoss.of(rows, costs, gone, [one / (total * all_of) for one, all_of in zip(worth, totals, strict=True)])
@@ -205,12 +205,12 @@ class MeasuredLoss:
     def value(self, node: AssessedNode) -> float:
         """Measure the table of a node; infinite where the measure refuses it."""
         try:
-            found = self.measure.evaluate(self.original, self.made(node.levels), rng=0).value
+            value = self.measure.evaluate(self.original, self.made(node.levels), rng=0).value
         except NotApplicable:
             return float("inf")
-        if np.isnan(found):
+        if np.isnan(value):
             return float("inf")
-        return self.measure.about.sign * found
+        return self.measure.about.sign * value
 
     def bound(self, low: Levels, finest: AssessedNode | None, high: AssessedNode) -> float:
         """Return that nothing is known."""

@@ -144,9 +144,9 @@ class LocalRecoding(Method):
         while len(left) >= self.k:
             rows, loss = self._rows(keys, left)
             search = Search(Assessor(rows, [everything], most=len(left), gains=loss.gains), loss)
-            found = search.run(nodes=nodes // 2)  # the rounds to come may look at the rest
-            nodes = max(nodes - found.checked, 0)
-            node = found.node
+            result = search.run(nodes=nodes // 2)  # the rounds to come may look at the rest
+            nodes = max(nodes - result.checked, 0)
+            node = result.node
             assert node is not None  # any number may be suppressed
             for levels in (node.levels, rows.top):  # of households kept whole, the best levels may keep none
                 kept = _kept(rows, levels, self.k, None if homes is None else homes[left])
@@ -154,7 +154,7 @@ class LocalRecoding(Method):
                     break
             else:
                 break
-            rounds.append(_Round(levels, left[kept], found.exact))
+            rounds.append(_Round(levels, left[kept], result.exact))
             lost += self._rows(keys, left[kept])[1].unsuppressed(levels)
             left = left[~kept]
         lost += self._rows(keys, left)[1].gone if len(left) else 0.0
@@ -171,18 +171,18 @@ class LocalRecoding(Method):
 
     def _told(self, keys: tuple[Ladder, ...], rounds: "list[_Round]", left: Flags, lost: float) -> str:
         """Say what each of the first rounds chose, and what is left."""
-        said = []
+        notes = []
         for one in rounds[:3]:
             at = ", ".join(f"{key.name} {level}" for key, level in zip(keys, one.levels, strict=True))
-            said.append(f"{len(one.records):,} records at {at}")
+            notes.append(f"{len(one.records):,} records at {at}")
         if len(rounds) > 3:
             others = sum(len(one.records) for one in rounds[3:])
-            said.append(f"{others:,} in {len(rounds) - 3:,} more rounds")
+            notes.append(f"{others:,} in {len(rounds) - 3:,} more rounds")
         stopped = sum(not one.best for one in rounds)
         if stopped:
-            said.append(f"the search of {stopped:,} of {len(rounds):,} rounds stopped before the end")
+            notes.append(f"the search of {stopped:,} of {len(rounds):,} rounds stopped before the end")
         return (
-            f"{type(self).__name__}: {'; '.join(said) or 'no class of so many'}; suppressed {int(left.sum()):,} of "
+            f"{type(self).__name__}: {'; '.join(notes) or 'no class of so many'}; suppressed {int(left.sum()):,} of "
             f"{len(left):,} records; {self.utility} {lost:.4g}{told_made(keys)}"
         )
 
@@ -239,21 +239,21 @@ def _numbered(key: Ladder, levels: list[int]) -> tuple[dict[int, NDArray[np.int3
 
     A name that stands for other values at a lower level says its own level, because a region may be called as its town.
     """
-    place: dict[tuple[str, bytes], int] = {}
+    number_of: dict[tuple[str, bytes], int] = {}
     names: dict[str, None] = {}
     numbers = {}
     for level in levels:
         parent = key.parents[level]
         ends = np.cumsum(np.bincount(parent, minlength=len(key.groups[level])))[:-1]
         members = np.split(np.argsort(parent, kind="stable"), ends)
-        found = []
+        numbers_of_level = []
         for name, values in zip(key.groups[level], members, strict=True):
             group = name, values.tobytes()
-            if group not in place:
+            if group not in number_of:
                 while name in names:
                     name = f"{name} (level {level})"
                 names[name] = None
-                place[group] = len(place)
-            found.append(place[group])
-        numbers[level] = np.array(found, dtype=np.int32)
+                number_of[group] = len(number_of)
+            numbers_of_level.append(number_of[group])
+        numbers[level] = np.array(numbers_of_level, dtype=np.int32)
     return numbers, tuple(names)

@@ -79,12 +79,12 @@ class KeyRows:
     @classmethod
     def of(cls, half: Half, names: tuple[str, ...], *, weighted: bool) -> "KeyRows":
         """Return the key classes of a table; in an order of their own, which no cut changes."""
-        found = half.classes(names, weighted=weighted)
-        order = np.lexsort(found.cells.T)
-        own = found.weights if weighted else None
+        key_classes = half.classes(names, weighted=weighted)
+        order = np.lexsort(key_classes.cells.T)
+        own = key_classes.weights if weighted else None
         weights = None if own is None else np.array([rounded(weight) for weight in own[order].tolist()])
         unknown = np.full(len(order), NO_RECORD, dtype=np.int64)
-        return cls(half, names, np.asfortranarray(found.cells[order]), found.sizes[order], weights, unknown)
+        return cls(half, names, np.asfortranarray(key_classes.cells[order]), key_classes.sizes[order], weights, unknown)
 
     @property
     def standing(self) -> RowCounts:
@@ -99,11 +99,11 @@ class KeyRows:
         taken = np.zeros(len(classes_of), dtype=np.int64)
         kept: list[tuple[Integers, Integers, Floats]] = []
         for record, place, weights in self.half.numbered(find):
-            there = np.arange(len(record))
+            taken_here = np.arange(len(record))
             if most is not None:
-                there = there[taken[place] + _nth(place) < most]
-                taken += np.bincount(place[there], minlength=len(taken))
-            kept.append((record[there], place[there], weights[there]))
+                taken_here = taken_here[taken[place] + _nth(place) < most]
+                taken += np.bincount(place[taken_here], minlength=len(taken))
+            kept.append((record[taken_here], place[taken_here], weights[taken_here]))
         record, place, weights = (np.concatenate(column) for column in zip(*kept, strict=True))
         left = self.counts.copy()
         left[classes_of] -= np.bincount(place, minlength=len(classes_of))
@@ -364,15 +364,15 @@ class LocalSuppression(Method):
         if self.missing == "category":
             self._check_entries(len(data), names)
             alone = homes is not None and homes.shared.all()
-            said = "; records were counted, though those of one household have all keys in common" if alone else ""
+            note = "; records were counted, though those of one household have all keys in common" if alone else ""
             costs, preference = self._worth(codes, names)
-            return self._suppressed(data, names, cheapest_classes(codes, asked[0].k, costs, preference), asked, said)
+            return self._suppressed(data, names, cheapest_classes(codes, asked[0].k, costs, preference), asked, note)
         bound = None
         if self.risk is not None:
             refuse_small_weights(data)
             bound = RiskBound(self.risk, data.weights())
-        shown, said = self._shown(codes, names, asked, bound, homes)
-        return self._suppressed(data, names, shown, asked, said)
+        shown, note = self._shown(codes, names, asked, bound, homes)
+        return self._suppressed(data, names, shown, asked, note)
 
     def learn(self, half: Half, draws: Draws) -> Masking:
         """Search the key classes of the whole table; its memory grows with their number, not with the records."""
@@ -439,15 +439,15 @@ class LocalSuppression(Method):
         limits = {}
         for place, most in zip(places(names, self.caps or ()), (self.caps or {}).values(), strict=True):
             limits[place] = most_values(codes[:, place], most, None if standing is None else standing.counts)
-        found = cheapest_shown(codes, sets, *self._worth(codes, names), bound, limits, homes, standing)
-        if found.stuck:
-            raise NotApplicable(self._stuck(found, names))
-        said = "" if found.exact else f"; one set after the other, because they hang together over {len(names)} keys"
+        answer = cheapest_shown(codes, sets, *self._worth(codes, names), bound, limits, homes, standing)
+        if answer.stuck:
+            raise NotApplicable(self._stuck(answer, names))
+        note = "" if answer.exact else f"; one set after the other, because they hang together over {len(names)} keys"
         alike = [one for one in asked if homes is not None and homes.shared[list(places(names, one.keys))].all()]
         if alike:
             keys = "; ".join(", ".join(one.keys) for one in alike)
-            said += f"; households were counted, not records, because their members share all keys ({keys})"
-        return found.shown, said
+            note += f"; households were counted, not records, because their members share all keys ({keys})"
+        return answer.shown, note
 
     def _asked(self, data: Microdata | Half) -> tuple[KeysAlike, ...]:
         return sets_asked(data, self.sets, self.variables, self.k or 1)
@@ -568,18 +568,18 @@ class LocalSuppression(Method):
         """
         which = f" in any {self.subsets} of them" if self.subsets else ""
         k, sets = self.k or 1, self.sets
-        said = []
+        conditions = []
         if sets == "scenarios":
-            said.append("fewer records look alike than a scenario asks for")
+            conditions.append("fewer records look alike than a scenario asks for")
         elif sets is not None:
             (keys, first), *others = sets
-            said.append(f"fewer than {max(first, k)} records look alike in {listed(keys)}{which}")
-            said += [f"fewer than {max(own, k)} in {listed(keys)}" for keys, own in others]
+            conditions.append(f"fewer than {max(first, k)} records look alike in {listed(keys)}{which}")
+            conditions += [f"fewer than {max(own, k)} in {listed(keys)}" for keys, own in others]
         if self.k is not None and (sets is None or sets == "scenarios"):
-            said.append(f"fewer than {k} {'do' if said else 'records look alike'}{which}")
+            conditions.append(f"fewer than {k} {'do' if conditions else 'records look alike'}{which}")
         if self.risk is not None:
-            said.append(f"the individual risk is above {self.risk:g}")
-        return ", or ".join(said)
+            conditions.append(f"the individual risk is above {self.risk:g}")
+        return ", or ".join(conditions)
 
     def short(self) -> Phrase:
         """Say by what it is bounded: the k of each set of keys, the scenarios, a risk.
@@ -590,9 +590,9 @@ class LocalSuppression(Method):
         ks = [] if self.k is None else [self.k]
         if isinstance(self.sets, tuple):
             ks = [max(own, self.k or 1) for _, own in self.sets]
-        said = ["scenarios"] if self.sets == "scenarios" else []
-        said += [f"k={'/'.join(map(str, dict.fromkeys(ks)))}"] if ks else []
-        return Phrase("suppress", "", " ".join([*said, *([f"risk {self.risk:g}"] if self.risk is not None else [])]))
+        bounds = ["scenarios"] if self.sets == "scenarios" else []
+        bounds += [f"k={'/'.join(map(str, dict.fromkeys(ks)))}"] if ks else []
+        return Phrase("suppress", "", " ".join([*bounds, *([f"risk {self.risk:g}"] if self.risk is not None else [])]))
 
     def told_with(self, before: Method, *, short: bool) -> bool:
         return short and isinstance(before, LocalSuppression)

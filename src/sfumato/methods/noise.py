@@ -99,10 +99,10 @@ class Noise(ColumnMethod):
 def _added(values: Floats, scale: float, spread: float, draws: Floats) -> Floats:
     """Return values with noise; what would be carried beyond the largest number there is, is refused."""
     with np.errstate(over="ignore", invalid="ignore"):
-        found: Floats = values + scale * spread * draws
-    if not (np.isfinite(found) | np.isnan(values)).all():
+        noisy: Floats = values + scale * spread * draws
+    if not (np.isfinite(noisy) | np.isnan(values)).all():
         raise NotApplicable(
             f"noise of {scale:g} standard deviations of {spread:g} goes beyond the largest number there is; rescale "
             "the variable, or take less"
         )
-    return found
+    return noisy

@@ -222,21 +222,21 @@ def _bounds(
     data: Microdata, names: Sequence[str], *, different: int | None, diversity: Diversity, close: float | None
 ) -> tuple[Values, ...]:
     """Return the bounds on what a class tells of each confidential variable."""
-    found = []
+    bounds = []
     for name in names:
         column, kind = data.columns[name], data.schema[name].kind
         gaps = data.missing(name)
         values, codes = np.unique(column[~gaps], return_inverse=True)
-        told = np.full(len(column), -1, dtype=np.int32)
-        told[~gaps] = codes
+        codes_of_records = np.full(len(column), -1, dtype=np.int32)
+        codes_of_records[~gaps] = codes
         if different is not None:
-            found.append(Values(told, len(values), diversity, float(different)))
+            bounds.append(Values(codes_of_records, len(values), diversity, float(different)))
         if close is not None:
             distance: Literal["equal distance", "ordered distance"] = (
                 "equal distance" if kind == "nominal" else "ordered distance"
             )
-            found.append(Values(told, len(values), distance, close))
-    return tuple(found)
+            bounds.append(Values(codes_of_records, len(values), distance, close))
+    return tuple(bounds)
 
 
 def refuse_broken(protected: Microdata, asked: Sequence[KeysAlike], values: Sequence[Values]) -> None:
@@ -397,12 +397,12 @@ class OptimalRecoding(Method):
         return protected
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
-        found = self.chosen(data)
-        levels = tuple(found.levels.values())
-        said = f"{type(self).__name__}: {self._told(found)}"
-        protected = _recoded(data, found.keys, levels, found.search.assessor)
+        lattice = self.chosen(data)
+        levels = tuple(lattice.levels.values())
+        note = f"{type(self).__name__}: {self._told(lattice)}"
+        protected = _recoded(data, lattice.keys, levels, lattice.search.assessor)
         self._refuse_broken(data, protected)
-        return replace(protected, notes=(*protected.notes, said))
+        return replace(protected, notes=(*protected.notes, note))
 
     def _refuse_broken(self, data: Microdata, protected: Microdata) -> None:
         if self.l is not None or self.t is not None:
@@ -438,17 +438,17 @@ class OptimalRecoding(Method):
                 "all records together, as one class, break what is asked, so no table keeps it; ask for less"
             )
         search = Search(assessor, loss)
-        found = run(search, NODES if self.nodes is None else self.nodes)
-        if found.node is None:
-            raise NotApplicable(self._nothing(search, most, exact=found.exact))
+        result = run(search, NODES if self.nodes is None else self.nodes)
+        if result.node is None:
+            raise NotApplicable(self._nothing(search, most, exact=result.exact))
         higher = isinstance(self.utility, Measure) and not self.utility.about.lower_is_better
-        return Lattice(keys, found, search, higher)
+        return Lattice(keys, result, search, higher)
 
     def _values(self, data: Microdata, names: tuple[str, ...]) -> tuple[Values, ...]:
         if self.l is None and self.t is None:
             return ()
-        told = confidential(data, self.confidential, names)
-        return _bounds(data, told, different=self.l, diversity=self.diversity, close=self.t)
+        names_of_values = confidential(data, self.confidential, names)
+        return _bounds(data, names_of_values, different=self.l, diversity=self.diversity, close=self.t)
 
     def _loss(
         self,

@@ -95,8 +95,8 @@ def two_stage(matrix: Floats, frequencies: Floats) -> Floats:
     joint = matrix * frequencies[:, None]
     reached = joint.sum(axis=0)
     back = np.eye(len(frequencies))  # what no weight reaches may go anywhere: it stays
-    there = reached > 0
-    back[there] = joint.T[there] / reached[there, None]
+    reached_by_weight = reached > 0
+    back[reached_by_weight] = joint.T[reached_by_weight] / reached[reached_by_weight, None]
     invariant: Floats = matrix @ back
     return invariant
 
@@ -305,7 +305,7 @@ class PRAM(Method):
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         root = int(rng.integers(2**63))
         parts = strata(data, self.strata or ())
-        changed, said = {}, []
+        changed, notes = {}, []
         for name in self.masked(data):
             column = data.columns[name]
             # a stream per variable name: neither the order of the columns nor a further column changes the draws
@@ -319,8 +319,8 @@ class PRAM(Method):
             changed[name] = published
             total = sum(count for count, _ in kept)
             share = sum(count * part for count, part in kept) / total if total else 1.0
-            said.append(f"{name} {share:.1%}")
-        return data.replace(changed, f"{type(self).__name__}: expected to stay the same: {', '.join(said)}")
+            notes.append(f"{name} {share:.1%}")
+        return data.replace(changed, f"{type(self).__name__}: expected to stay the same: {', '.join(notes)}")
 
     def learn(self, half: Half, draws: Draws) -> Masking:
         strata = strata_in_parts(half, self.strata or ())

@@ -387,15 +387,15 @@ class GlobalRecoding(Method):
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         changed: dict[str, Column] = {}
-        said = []
+        notes = []
         for name in self.masked(data):
             variable, column = self._recoded(data.schema[name], data.columns[name])
             if variable is data.schema[name]:
-                said.append(f"{name} as it was")
+                notes.append(f"{name} as it was")
                 continue
             changed[name] = variable, column
-            said.append(f"{name} in {len(variable.categories)} ({listed(variable.categories, 6)})")
-        return data.recast(changed, f"{type(self).__name__}: {'; '.join(said)}")
+            notes.append(f"{name} in {len(variable.categories)} ({listed(variable.categories, 6)})")
+        return data.recast(changed, f"{type(self).__name__}: {'; '.join(notes)}")
 
     def learn(self, half: Half, draws: Draws) -> Masking:
         return _learned(half, self.masked(half.parts[0]), self._recoded, self._told)

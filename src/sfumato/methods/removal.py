@@ -83,8 +83,8 @@ class VariableRemoval(Method):
         names = self.masked(data)
         if len(set(names)) == len(data.names):
             raise NotApplicable("no variable would be left; keep at least one")
-        said = f"removed {', '.join(names)}" if names else "no identifier to remove"
-        return data.without(names, f"{type(self).__name__}: {said}")
+        note = f"removed {', '.join(names)}" if names else "no identifier to remove"
+        return data.without(names, f"{type(self).__name__}: {note}")
 
     def in_words(self, schema: Schema | None = None) -> str:
         return f"{self.subject_is()} removed" if self.variables else "what names a unit is removed"

@@ -110,7 +110,7 @@ class Rounding(Method):
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         root = int(rng.integers(2**63))
-        said = []
+        notes = []
         for name in self.masked(data):
             column = data.columns[name]
             base = self._base(name, column)
@@ -121,8 +121,8 @@ class Rounding(Method):
             draws = stream.random(len(column)) if self.random else None
             treatment = Treatment(base=base, perturbed=self.random)
             data = data.replace({name: rounded(column, base, draws)}, treatment=treatment)
-            said.append(f"{name} to {shown(base)}")
-        return replace(data, notes=(*data.notes, f"{type(self).__name__}: {', '.join(said) or 'nothing to round'}"))
+            notes.append(f"{name} to {shown(base)}")
+        return replace(data, notes=(*data.notes, f"{type(self).__name__}: {', '.join(notes) or 'nothing to round'}"))
 
     def learn(self, half: Half, draws: Draws) -> Masking:
         bases = {name: self._learned_base(name, half) for name in self.masked(half.parts[0])}

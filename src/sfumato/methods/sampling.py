@@ -76,8 +76,8 @@ def _drawn_by_lot(half: Half, strata: StrataInParts, counts: Integers, draws: Dr
 
 def _cells(strata: StrataInParts, draws: Draws, bins: int, part: Microdata, first: int) -> Integers:
     """Count the draws of a part by stratum and class of draws."""
-    place = (draws.uniform(DRAWN, first, len(part)) * bins).astype(np.int64)
-    return np.bincount(strata.of(part) * bins + place, minlength=len(strata.sizes) * bins)
+    cell = (draws.uniform(DRAWN, first, len(part)) * bins).astype(np.int64)
+    return np.bincount(strata.of(part) * bins + cell, minlength=len(strata.sizes) * bins)
 
 
 def _of_class(
@@ -144,8 +144,8 @@ def _names_of_drawn(half: Half, lot: Lot, draws: Draws) -> dict[str, tuple[Any, 
 
 def _used(name: str, lot: Lot, draws: Draws, part: Microdata, first: int) -> Codes:
     """List the categories of the records of a part that are drawn."""
-    there = part.columns[name][lot.rows(part, first, draws)]
-    return np.unique(there[there >= 0])
+    codes = part.columns[name][lot.rows(part, first, draws)]
+    return np.unique(codes[codes >= 0])
 
 
 # The method
@@ -239,15 +239,15 @@ class Sampling(Method):
         by_part = np.argsort(part_of_unit, kind="stable")  # once, however many strata there are
         ends = np.searchsorted(part_of_unit[by_part], np.arange(len(fractions) + 1))
         for stratum, fraction in enumerate(fractions):
-            there = by_part[ends[stratum] : ends[stratum + 1]]
-            count = _count(fraction, there.size)
-            drawn[rng.permutation(there)[:count]] = True
-            factor[stratum] = there.size / count
+            members = by_part[ends[stratum] : ends[stratum + 1]]
+            count = _count(fraction, members.size)
+            drawn[rng.permutation(members)[:count]] = True
+            factor[stratum] = members.size / count
         rows = np.flatnonzero(drawn[unit])
         taken = _weighted(_without_unseen(data.take(rows)), factor[parts.codes[rows]])
         what = "households" if data.schema.household is not None else "records"
-        said = f"drew {int(drawn.sum()):,} of {number:,} {what}, {rows.size:,} of {len(data):,} records"
-        note = f"{type(self).__name__}: {said}{_certain(factor)}"
+        drawn_in_words = f"drew {int(drawn.sum()):,} of {number:,} {what}, {rows.size:,} of {len(data):,} records"
+        note = f"{type(self).__name__}: {drawn_in_words}{_certain(factor)}"
         drawn_from = (
             rows if taken.drawn is None else taken.drawn
         )  # of a sample of a sample, the rows of the first table
@@ -268,9 +268,9 @@ class Sampling(Method):
             added = _weight_variable(schema)
             weight, schema = added.name, replace(schema, variables=(*schema.variables, added), weight=added.name)
         total = f"{counts.sum():,} of {len(half):,} records"
-        said = f"drew {total}, {total}{_certain(factor)}"
+        drawn_in_words = f"drew {total}, {total}{_certain(factor)}"
         return SampledInParts(
-            schema, lot, weight, factor, {name: recoded for name, (_, recoded) in names.items()}, said
+            schema, lot, weight, factor, {name: recoded for name, (_, recoded) in names.items()}, drawn_in_words
         )
 
     def _fractions(self, parts: Strata) -> list[float]:
@@ -278,15 +278,15 @@ class Sampling(Method):
         if not isinstance(self.fraction, Mapping):
             return [self.fraction] * len(parts.values)
         stated = {_key(stratum): value for stratum, value in self.fraction.items()}
-        there = {_key(values): stratum for stratum, values in enumerate(parts.values)}
-        unknown = [stratum for stratum in self.fraction if _key(stratum) not in there]
+        strata_by_key = {_key(values): stratum for stratum, values in enumerate(parts.values)}
+        unknown = [stratum for stratum in self.fraction if _key(stratum) not in strata_by_key]
         if unknown:
             known = ", ".join(repr(values[0] if len(values) == 1 else values) for values in parts.values[:12])
             raise NotApplicable(f"fraction names {unknown[0]!r}, which is no stratum; there are {known}")
-        lacking = [parts.spelled(stratum) for key, stratum in there.items() if key not in stated]
+        lacking = [parts.spelled(stratum) for key, stratum in strata_by_key.items() if key not in stated]
         if lacking:
             raise NotApplicable(f"no fraction for the stratum {lacking[0]}; every stratum needs one")
-        return [stated[key] for key in there]
+        return [stated[key] for key in strata_by_key]
 
     def in_words(self, schema: Schema | None = None) -> str:
         share = "part" if isinstance(self.fraction, Mapping) else written(self.fraction, "share")

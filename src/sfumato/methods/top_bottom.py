@@ -172,15 +172,15 @@ class TopBottomCoding(Method):
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         changed: dict[str, tuple[Variable, NDArray[Any]]] = {}
-        said: list[str] = []
+        notes: list[str] = []
         for name in self.masked(data):
             variable, column = data.schema[name], data.columns[name]
             code = self._numbers if variable.quantitative else self._categories
             coded, values = code(variable, column, data.weights())
             if coded is not variable:
                 changed[name] = coded, values
-                said.append(self._told(coded, column, data.weights()))
-        return data.recast(changed, f"{type(self).__name__}: {'; '.join(said) or 'no value lies beyond a limit'}")
+                notes.append(self._told(coded, column, data.weights()))
+        return data.recast(changed, f"{type(self).__name__}: {'; '.join(notes) or 'no value lies beyond a limit'}")
 
     def learn(self, half: Half, draws: Draws) -> Masking:
         if self.by != "limit":
@@ -292,13 +292,13 @@ class TopBottomCoding(Method):
         """Say what a variable has become."""
         if not coded.quantitative:
             return f"{coded.name} in {listed(coded.categories, 6)}"
-        said = []
+        limits = []
         for word, limit, sign in (("below", coded.treatment.bottom, -1), ("above", coded.treatment.top, 1)):
             if limit is not None:
                 few = self.by != "limit" and _counting(weights[sign * before > sign * limit]) < MIN_VALUES
                 shown = _written(coded, limit)
-                said.append(f"{word} {shown}{f' (by the limit, too few for a {self.by})' if few else ''}")
-        return f"{coded.name} {' and '.join(said)}"
+                limits.append(f"{word} {shown}{f' (by the limit, too few for a {self.by})' if few else ''}")
+        return f"{coded.name} {' and '.join(limits)}"
 
     def in_words(self, schema: Schema | None = None) -> str:
         by = {"limit": "a limit", "mean": "their mean", "median": "their median"}[self.by]

@@ -119,14 +119,14 @@ class WeightMasking(Method):
             raise NotApplicable(f"the weight {weight!r} is {why} records, so it cannot weigh them")
         shared = weight in household_level(data)
         if self.how == "classes":
-            new, said = _in_classes(old, self.classes, units(data)), ""
+            new, margins = _in_classes(old, self.classes, units(data)), ""
         elif self.how == "noise":
-            new, said = self._noisy(old, units(data) if shared else np.arange(len(old)), rng), ""
+            new, margins = self._noisy(old, units(data) if shared else np.arange(len(old)), rng), ""
         else:
-            new, said = self._raked(data, shared=shared)
+            new, margins = self._raked(data, shared=shared)
         new = new * (old.sum() / new.sum())
-        told = f"{self!r}: {weight} has {_different(new):,} different values instead of {_different(old):,}{said}"
-        return data.replace({weight: new}, told + _cost(data, old, new), treatment=PERTURBED)
+        note = f"{self!r}: {weight} has {_different(new):,} different values instead of {_different(old):,}{margins}"
+        return data.replace({weight: new}, note + _cost(data, old, new), treatment=PERTURBED)
 
     def _noisy(self, old: Floats, unit: Integers, rng: np.random.Generator) -> Floats:
         if self.scale == 0:
@@ -154,9 +154,9 @@ class WeightMasking(Method):
             )
         kept = [name for name in names if name not in apart]
         new, left = raked_weights(data, kept)
-        said = f", raked to {', '.join(kept)}" if kept else ", all equal, for there is no margin to keep"
-        said += f" (not to {', '.join(apart)}, which the members of a household do not share)" if apart else ""
-        return new, said + (f", up to a relative {left:.1g}" if left > 1e-8 else "")
+        note = f", raked to {', '.join(kept)}" if kept else ", all equal, for there is no margin to keep"
+        note += f" (not to {', '.join(apart)}, which the members of a household do not share)" if apart else ""
+        return new, note + (f", up to a relative {left:.1g}" if left > 1e-8 else "")
 
     def in_words(self, schema: Schema | None = None) -> str:
         if self.how == "classes":
@@ -221,11 +221,11 @@ def _of_enough(of_value: Integers, owners: list[Integers]) -> Integers:
 def _cost(data: Microdata, old: Floats, new: Floats) -> str:
     """Say what the new weights cost."""
     schema = data.schema
-    said = ""
+    note = ""
     share = moved_share(data, schema.analysed("ordinal", "nominal"), old, new)
     if share is not None:
-        said += f"; weighted shares move by at most {100 * share[2]:.2g} points ({share[0]} {share[1]})"
+        note += f"; weighted shares move by at most {100 * share[2]:.2g} points ({share[0]} {share[1]})"
     mean = moved_mean(data, schema.analysed("numeric"), old, new)
     if mean is not None:
-        said += f"; weighted means by at most {mean[1]:.2g} standard deviations ({mean[0]})"
-    return f"{said}; design effect {design_effect(old):.3g} before, {design_effect(new):.3g} after"
+        note += f"; weighted means by at most {mean[1]:.2g} standard deviations ({mean[0]})"
+    return f"{note}; design effect {design_effect(old):.3g} before, {design_effect(new):.3g} after"

@@ -46,12 +46,12 @@ def an_unknown_variable_is_refused(owner: Owner, data: Microdata) -> None:
     """A variable that the table lacks is named in the refusal; chains and blocks leave that to what is inside."""
     if isinstance(owner, Chain | Within):
         return
-    told: Any = replace(owner, variables=("no such variable",))
+    misnamed: Any = replace(owner, variables=("no such variable",))
     try:
         if isinstance(owner, Method):
-            told.protect(data)
+            misnamed.protect(data)
         else:
-            told.evaluate(data, data)
+            misnamed.evaluate(data, data)
     except NotApplicable as refusal:
         assert "no such variable" in str(refusal), f"the refusal does not say which variable is lacking: {refusal}"
         return

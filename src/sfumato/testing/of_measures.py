@@ -32,10 +32,10 @@ def the_figure_is_in_its_range(measure: Measure, data: Microdata) -> None:
     """A copy, shuffled columns and tables with gaps give a figure in range, or a refusal that names the class."""
     low, high = measure.about.range
     for original, protected in ((data, data), (data, shuffled(data)), (with_gaps(data), shuffled(with_gaps(data)))):
-        found = measured(measure, original, protected)
-        if found is not None:
-            assert low <= found.value <= high, f"{found.value} is outside [{low}, {high}]"
-            assert repr(found) and found._repr_html_()
+        measurement = measured(measure, original, protected)
+        if measurement is not None:
+            assert low <= measurement.value <= high, f"{measurement.value} is outside [{low}, {high}]"
+            assert repr(measurement) and measurement._repr_html_()
 
 
 def a_copy_is_best_or_riskiest(measure: Measure, data: Microdata) -> None:
@@ -55,9 +55,9 @@ def the_same_seed_gives_the_same_figure(measure: Measure, data: Microdata) -> No
     """Evaluating again with the same seed changes nothing, and the tables are not touched."""
     protected = shuffled(data)
     before = {name: column.copy() for name, column in data.columns.items()}
-    one, two = measured(measure, data, protected), measured(measure, data, protected)
-    if one is not None and two is not None:
-        assert one.value == two.value, "the same seed gives two figures"
+    first, second = measured(measure, data, protected), measured(measure, data, protected)
+    if first is not None and second is not None:
+        assert first.value == second.value, "the same seed gives two figures"
     for name, column in before.items():
         assert np.array_equal(column, data.columns[name], equal_nan=column.dtype.kind == "f"), f"{name} was changed"
 
@@ -95,9 +95,9 @@ def one_value_per_record(measure: Measure, data: Microdata) -> None:
     """``by_record`` has one value per record of the table that About names."""
     half = replace(data.take(np.arange(len(data) // 2)), matched=False)
     for protected in (data, half):
-        found = measured(measure, data, protected)
-        if found is not None and found.by_record is not None:
-            assert found.by_record.shape == (len(protected if measure.about.records == "protected" else data),)
+        measurement = measured(measure, data, protected)
+        if measurement is not None and measurement.by_record is not None:
+            assert measurement.by_record.shape == (len(protected if measure.about.records == "protected" else data),)
     if measure.about.paired:
         assert measured(measure, data, half) is None, "records that match none must be refused"
 
@@ -123,9 +123,9 @@ def a_variable_that_is_gone_is_said(measure: Measure, data: Microdata) -> None:
     whole = measured(measure, data, data)
     if len(names) < 2 or whole is None:
         return
-    found = measured(measure, data, data.without(names[-1:]))
-    if found is not None and found.value != whole.value:
-        assert any(names[-1] in note for note in found.notes), f"nothing is said of {names[-1]!r}, which is gone"
+    measurement = measured(measure, data, data.without(names[-1:]))
+    if measurement is not None and measurement.value != whole.value:
+        assert any(names[-1] in note for note in measurement.notes), f"nothing is said of {names[-1]!r}, which is gone"
 
 
 def fewer_keys_are_never_riskier(measure: Measure, data: Microdata) -> None:
@@ -145,11 +145,11 @@ def fewer_keys_are_never_riskier(measure: Measure, data: Microdata) -> None:
 def odd_tables_give_a_figure_or_a_refusal(measure: Measure, data: Microdata) -> None:
     """One record, a few, equal records, a constant, a variable without values or with one."""
     for table in odd_tables(data, measure.about.kinds):
-        found = measured(measure, table, table)
-        if found is not None:
-            undefined = np.isnan(found.value) and found.notes
-            assert undefined or measure.about.range[0] <= found.value <= measure.about.range[1]
-            assert repr(found) and found._repr_html_()
+        measurement = measured(measure, table, table)
+        if measurement is not None:
+            undefined = np.isnan(measurement.value) and measurement.notes
+            assert undefined or measure.about.range[0] <= measurement.value <= measure.about.range[1]
+            assert repr(measurement) and measurement._repr_html_()
 
 
 def any_cut_gives_the_figure_of_the_whole(measure: Measure, data: Microdata) -> None:
@@ -163,12 +163,12 @@ def any_cut_gives_the_figure_of_the_whole(measure: Measure, data: Microdata) -> 
         before, after = cut(original, ends), cut(protected, ends)
         for order in (slice(None), slice(None, None, -1)):
             try:
-                found = measure.evaluate_pair(Pair.of(before[order], after[order]), rng=0)
+                measurement = measure.evaluate_pair(Pair.of(before[order], after[order]), rng=0)
             except NotApplicable as refusal:
                 assert measure.about.parts == "memory", f"About promises parts, but it refused: {refusal}"
                 return
             assert measure.about.parts != "memory", "it takes parts, but About does not say so"
-            agree(whole, found)
+            agree(whole, measurement)
 
 
 def agree(one: Measurement, two: Measurement) -> None:

@@ -42,14 +42,14 @@ def is_neutral(method: Method) -> bool:
 def the_same_seed_gives_the_same_table(method: Method, data: Microdata) -> None:
     """The same seed gives the same table, another one another if and only if it is random; the input is not touched."""
     before = spelled(data)
-    one, two, other = (protected(method, data, rng) for rng in (5, 5, 6))
-    if one is None or two is None or other is None:
+    first, second, other = (protected(method, data, rng) for rng in (5, 5, 6))
+    if first is None or second is None or other is None:
         return
-    assert spelled(one) == spelled(two), "the same seed gives two tables"
+    assert spelled(first) == spelled(second), "the same seed gives two tables"
     assert spelled(data) == before, "the table given was changed"
-    differs = spelled(one) != spelled(other)
+    differs = spelled(first) != spelled(other)
     assert not differs or method.about.random, "it is random, but About does not say so"
-    changes = spelled(one) != before and not is_neutral(method)
+    changes = spelled(first) != before and not is_neutral(method)
     assert differs or not method.about.random or not changes, "About says random, but two seeds give the same table"
 
 
