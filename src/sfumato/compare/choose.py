@@ -1,7 +1,7 @@
 """The choice: most utility with risk at most alpha, or least risk with enough utility, and how sure it is."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -152,11 +152,11 @@ def _by_hand(
     for key, limit in bounds.items():
         about = results.figures[key]
         if not keeps(row, key, limit, about):
-            reached = about.sign * _reached(row, key, about)
-            over = abs(reached - limit)
+            value = about.sign * _reached(row, key, about)
+            over = abs(value - limit)
             off = f"{100 * over:.3g} percentage points" if about.unit == "share" else written(over, about.unit)
             broken.append(
-                f"{about.title} is {written(reached, about.unit)}, and {about.side} {written(limit, about.unit)} is "
+                f"{about.title} is {written(value, about.unit)}, and {about.side} {written(limit, about.unit)} is "
                 f"asked for ({off} {'too much' if about.lower_is_better else 'too little'})"
             )
     raise ParameterError(f"{candidate} cannot be chosen, for it breaks a bound: {'; '.join(broken)}")
@@ -306,24 +306,27 @@ def limits(bounds: Mapping[str, float], figures: Mapping[str, MeasureAbout]) -> 
     )
 
 
+def reached(row: "Row", keys: Iterable[str], figures: Mapping[str, MeasureAbout]) -> str:
+    """Write the figures of a candidate as a sentence names them."""
+    return "; ".join(
+        f"{figures[key].title} {written(row.means[key], figures[key].unit, row.errors[key])}"
+        for key in dict.fromkeys(keys)
+    )
+
+
 def _somebody(
     choice: Choice, best: "Row", total: int, figures: Mapping[str, MeasureAbout], names: Mapping[str, str]
 ) -> str:
     """Say what was chosen, why, and how sure that is."""
-    key, about = choice.objective, figures[choice.objective]
-    has = "; ".join(
-        f"{figures[k].title} {written(best.means[k], figures[k].unit, best.errors[k])}"
-        for k in dict.fromkeys((key, *choice.bounds))
-    )
+    about = figures[choice.objective]
+    has = reached(best, (choice.objective, *choice.bounds), figures)
     count = len(choice.feasible)
     judged = f"{total} candidate{'s' if total != 1 else ''}{' that could be judged' if choice.left_out else ''}"
     among = f"the {count} of {judged}" if count > 1 else f"the only one of {judged}"
-    lead = (
-        f"{names[best.candidate]} has the {about.best} {about.title} of" if count > 1 else f"{names[best.candidate]} is"
-    )
+    lead = f"has the {about.best} {about.title} of" if count > 1 else "is"
     if choice.by_hand and count > 1:
-        lead = f"{names[best.candidate]} is one of"
-    said = [f"{lead} {among} with {limits(choice.bounds, figures)} ({has})."]
+        lead = "is one of"
+    said = [f"{names[best.candidate]} {lead} {among} with {limits(choice.bounds, figures)} ({has})."]
     if choice.passed_over:
         said.append(
             "Passed over, because the rest of the file would give values back, or repairs would take more of them: "

@@ -17,7 +17,9 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +36,7 @@ from sfumato.table.microdata import Microdata
 from sfumato.table.parts import TableInParts
 
 Floats = NDArray[np.float64]
+P = TypeVar("P", bound=Any)  # where a search tries the method: the places of the values of its parameters
 FINENESS = 200  # steps a range is parted into, at least, where no tolerance is given
 MIN_STANDARD_ERRORS = 3.0  # standard errors that a figure must be off a monotone curve to count as a violation
 ROUNDS = 4  # times the values next to the crossing are set anew before the budget goes into replicates
@@ -41,38 +44,97 @@ PROBES = 5  # values over the whole range that are tried first
 BETWEEN = 0.4  # of the budget is put aside for values between those found, where they cannot be told beforehand
 
 
-# A method along one of its parameters: masked and measured where a search asks, each table once, counted.
+# A method along its parameters: masked and measured where a search asks, each table once, counted.
 
 
 @dataclass(kw_only=True, eq=False)
-class Curve:
-    """The figures of a method at some of the values its parameter may take, which are numbered from 0.
+class Trials(Generic[P]):
+    """The figures of a method at the places that a search tries.
 
-    All values share the draws of a replicate, as in every experiment, and replicates are added, never drawn anew.
+    All places share the draws of a replicate, as in every experiment, and replicates are added, never drawn anew.
     """
 
     data: Microdata | TableInParts
-    make: Callable[[float], Method]
-    values: tuple[float, ...]
+    make: Callable[[P], Method]
     measures: tuple[Measure, ...]
     scores: tuple[Recipe, ...]
     seed: int
     workers: int
     store: str | os.PathLike[str] | None
     budget: int
-    rows: dict[int, Row] = field(default_factory=dict)
+    rounded: bool = False
+    rows: dict[P, Row] = field(default_factory=dict)
     spent: int = 0  # masked tables
     memory: dict[Key, Cell] = field(default_factory=dict)
-    rounded: bool = False
 
-    def __post_init__(self) -> None:
-        self.random = self.make(self.values[0]).about.random
-        self.certain = not self.random and not any(measure.about.random for measure in self.measures)
+    @cached_property
+    def random(self) -> bool:
+        """Whether the method draws."""
+        return self.make(self.start).about.random
+
+    @cached_property
+    def certain(self) -> bool:
+        """Whether nothing draws."""
+        return not self.random and not any(measure.about.random for measure in self.measures)
+
+    @property
+    def start(self) -> P:
+        """A place that there is."""
+        raise NotImplementedError
 
     @property
     def left(self) -> int:
         """How many tables may still be masked."""
         return self.budget - self.spent
+
+    def draws(self, place: P) -> int:
+        """How many replicates there are at a place."""
+        return self.rows[place].replicates if place in self.rows else 0
+
+    def cost(self, places: Iterable[P], draws: int) -> int:
+        """How many tables it takes to have so many replicates at these places."""
+        lacking = [max(self._wanted(draws) - self.draws(place), 0) for place in set(places)]
+        return sum(lacking) if self.random else sum(lack > 0 for lack in lacking)
+
+    def _wanted(self, draws: int) -> int:
+        return 1 if self.certain else draws
+
+    def at(self, places: Iterable[P], draws: int = 1) -> None:
+        """Mask and measure until these places have so many replicates."""
+        lacking = sorted(place for place in set(places) if self.draws(place) < self._wanted(draws))
+        if not lacking:
+            return
+        self.spent += self.cost(lacking, draws)
+        methods = {place: self.make(place) for place in lacking}
+        experiment = Experiment(
+            self.data, list(methods.values()), self.measures, replicates=draws, seed=self.seed, rounded=self.rounded
+        )
+        results = experiment.run(workers=self.workers, store=self.store, memory=self.memory)
+        for score in self.scores:
+            results = results.with_score(score)
+        self.rows |= {place: results.row(repr(method)) for place, method in methods.items()}
+        self._last = results
+
+    def results(self) -> Results:
+        """Return every place tried with all its replicates, in the order of the parameters."""
+        rows = tuple(self.rows[place] for place in self._ordered())
+        most = max(row.replicates for row in rows)
+        return replace(self._last, rows=rows, replicates=most, seconds=math.fsum(row.seconds for row in rows))
+
+    def _ordered(self) -> list[P]:
+        return sorted(self.rows)
+
+
+@dataclass(kw_only=True, eq=False)
+class Curve(Trials[int]):
+    """The figures of a method at some of the values its one parameter may take, which are numbered from 0."""
+
+    values: tuple[float, ...]
+
+    @property
+    def start(self) -> int:
+        """The first place."""
+        return 0
 
     @property
     def far(self) -> int:
@@ -89,44 +151,20 @@ class Curve:
         self.values = self.values[::-1]
         self.rows = {self.far - place: row for place, row in self.rows.items()}
 
-    def draws(self, place: int) -> int:
-        """How many replicates there are at a place."""
-        return self.rows[place].replicates if place in self.rows else 0
-
-    def cost(self, places: Iterable[int], draws: int) -> int:
-        """How many tables it takes to have so many replicates at these places."""
-        lacking = [max(self._wanted(draws) - self.draws(place), 0) for place in set(places)]
-        return sum(lacking) if self.random else sum(lack > 0 for lack in lacking)
-
-    def _wanted(self, draws: int) -> int:
-        return 1 if self.certain else draws
-
     def affordable(self, places: Sequence[int], draws: int, keep: int = 0) -> int:
         """Return how many replicates, up to ``draws``, these places can have while ``keep`` tables stay unspent."""
         return next((d for d in range(draws, 0, -1) if self.cost(places, d) <= self.left - keep), 0)
 
     def at(self, places: Iterable[int], draws: int = 1) -> None:
-        """Mask and measure until these places have so many replicates."""
-        lacking = sorted(place for place in set(places) if self.draws(place) < self._wanted(draws))
-        if not lacking:
-            return
-        self.spent += self.cost(lacking, draws)
-        methods = {place: self.make(self.values[place]) for place in lacking}
-        experiment = Experiment(
-            self.data, list(methods.values()), self.measures, replicates=draws, seed=self.seed, rounded=self.rounded
-        )
-        results = experiment.run(workers=self.workers, store=self.store, memory=self.memory)
-        for score in self.scores:
-            results = results.with_score(score)
-        for place, method in methods.items():
-            row = results.row(repr(method))
+        """Mask and measure until these places have so many replicates; a value without its figures ends the search."""
+        super().at(places, draws)
+        for row in self.rows.values():
             if row.reasons:
                 reason = next(iter(row.reasons.values()))
                 raise NotApplicable(
-                    f"tune: {method!r} has no figure ({reason}); give a range of values that fit, between=(low, high)"
+                    f"tune: {row.method!r} has no figure ({reason}); give a range of values that fit, "
+                    "between=(low, high)"
                 )
-            self.rows[place] = row
-        self._last = results
 
     def drawn(self, place: int, key: str, draws: int | None = None) -> Floats:
         """Return a figure in each replicate, or in the first few; what is not random is the same in all."""
@@ -134,16 +172,8 @@ class Curve:
         values = np.array(self.rows[place].values[key])
         return values[:count] if values.size >= count else np.full(count, values[0])
 
-    def results(self) -> Results:
-        """Return every value tried with all its replicates, in the order of the parameter."""
-        ordered = sorted(self.rows, key=lambda place: self.values[place])
-        rows = tuple(self.rows[place] for place in ordered)
-        return replace(
-            self._last,
-            rows=rows,
-            replicates=max(row.replicates for row in rows),
-            seconds=math.fsum(row.seconds for row in rows),
-        )
+    def _ordered(self) -> list[int]:
+        return sorted(self.rows, key=lambda place: self.values[place])
 
 
 def lattice(low: float, high: float, *, whole: bool, tolerance: float | None) -> tuple[float, ...]:

@@ -13,21 +13,14 @@ all points that were drawn once. At the end the best points are drawn again, unt
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.about import MeasureAbout
-from sfumato.compare.experiment import Experiment
-from sfumato.compare.results import Results
-from sfumato.compare.rows import Row
-from sfumato.compare.score import Recipe
-from sfumato.compare.store import Cell, Key
-from sfumato.core import Measure, Method
-from sfumato.table.microdata import Microdata
-from sfumato.table.parts import TableInParts
+from sfumato.compare.search import Trials
 
 Floats = NDArray[np.float64]
 Point = tuple[int, ...]  # the place of each parameter's value among those it may take
@@ -37,55 +30,15 @@ FINALISTS = 3  # points that the budget can draw again
 
 
 @dataclass(kw_only=True, eq=False)
-class Surface:
-    """The figures of a method at some points of the ranges of its parameters, each table masked once."""
+class Surface(Trials[Point]):
+    """The figures of a method at some points of the ranges of its parameters; a point may fail, with its reason."""
 
-    data: Microdata | TableInParts
-    make: Callable[[Point], Method]
     sizes: tuple[int, ...]  # how many values each parameter may take
-    measures: tuple[Measure, ...]
-    scores: tuple[Recipe, ...]
-    seed: int
-    workers: int
-    store: object
-    budget: int
-    rows: dict[Point, Row] = field(default_factory=dict)
-    spent: int = 0
-    memory: dict[Key, Cell] = field(default_factory=dict)
-    rounded: bool = False
-
-    def __post_init__(self) -> None:
-        self.random = self.make((0,) * len(self.sizes)).about.random
-        self.certain = not self.random and not any(measure.about.random for measure in self.measures)
 
     @property
-    def left(self) -> int:
-        """How many tables may still be masked."""
-        return self.budget - self.spent
-
-    def cost(self, point: Point, draws: int) -> int:
-        """How many tables it takes to have so many replicates at a point."""
-        there = self.rows[point].replicates if point in self.rows else 0
-        return max(draws - there, 0) if self.random else int(not there)
-
-    def at(self, points: Sequence[Point], draws: int = 1) -> None:
-        """Mask and measure until these points have so many replicates; a point that fails is a row with its reason."""
-        methods = {point: self.make(point) for point in points}
-        self.spent += sum(self.cost(point, draws) for point in methods)
-        experiment = Experiment(
-            self.data, list(methods.values()), self.measures, replicates=draws, seed=self.seed, rounded=self.rounded
-        )
-        results = experiment.run(workers=self.workers, store=self.store, memory=self.memory)  # type: ignore[arg-type]
-        for score in self.scores:
-            results = results.with_score(score)
-        self.rows |= {point: results.row(repr(method)) for point, method in methods.items()}
-        self._last = results
-
-    def results(self) -> Results:
-        """Return every point tried, in the order of the parameters."""
-        rows = tuple(self.rows[point] for point in sorted(self.rows))
-        most = max(row.replicates for row in rows)
-        return replace(self._last, rows=rows, replicates=most, seconds=math.fsum(row.seconds for row in rows))
+    def start(self) -> Point:
+        """The first corner."""
+        return (0,) * len(self.sizes)
 
 
 class JointSearch:
@@ -126,7 +79,7 @@ class JointSearch:
 
     def _draw_again(self, point: Point | None) -> int:
         """Draw a point as often as asked, if the budget allows; return how many tables it took."""
-        cost = 0 if point is None else self.surface.cost(point, self.draws)
+        cost = 0 if point is None else self.surface.cost([point], self.draws)
         if point is None or not cost or cost > self.surface.left:
             return 0
         self.surface.at([point], self.draws)

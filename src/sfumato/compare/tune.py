@@ -14,7 +14,7 @@ from typing import Any, get_type_hints
 
 from sfumato.about import MeasureAbout
 from sfumato.arguments import is_number, require, require_bounds
-from sfumato.compare.choose import limits, wishes
+from sfumato.compare.choose import limits, reached, wishes
 from sfumato.compare.experiment import grid, whole_table
 from sfumato.compare.figures import written
 from sfumato.compare.frontier import Frontier
@@ -338,7 +338,7 @@ def tune(
     asked = _read_goal(table, utility=utility, risk=risk, at_most=at_most, at_least=at_least)
     curve = Curve(
         data=table,
-        make=lambda value: turned(method, {turn: value}),
+        make=lambda place: turned(method, {turn: curve.values[place]}),
         values=values,
         measures=asked.measures,
         scores=asked.scores,
@@ -358,7 +358,7 @@ def tune(
     tuning = Tuning(
         over=name,
         value=value,
-        method=curve.make(value),
+        method=curve.make(finding.place),
         keeps=search.tried.keeps(finding.place),
         interval=(ends[0], ends[1]),
         alike=(same[0], same[1]),
@@ -390,10 +390,7 @@ def _sentence(
     """Say what was found among these ``values``, how sure it is, and what it took for granted."""
     row, name, about = tuning.row, tuning.over, figures[tuning.objective]
     certain = not tuning.method.about.random and not any(m.about.random for m in tuning.results.measures)
-    has = "; ".join(
-        f"{figures[key].title} {written(row.means[key], figures[key].unit, row.errors[key])}"
-        for key in dict.fromkeys((tuning.objective, *tuning.bounds))
-    )
+    has = reached(row, (tuning.objective, *tuning.bounds), figures)
     bent = [figures[key].title for key, fine in tuning.monotone.items() if not fine]
     whole = len(tuning.results) == len(values)
     limit, wide = limits(tuning.bounds, figures), f"{name} from {min(values):g} to {max(values):g}"
@@ -597,10 +594,7 @@ def _joint_sentence(
 ) -> str:
     """Say what was found, how sure it is, and what it took."""
     row, about = tuning.row, figures[tuning.objective]
-    has = "; ".join(
-        f"{figures[key].title} {written(row.means[key], figures[key].unit, row.errors[key])}"
-        for key in dict.fromkeys((tuning.objective, *tuning.bounds))
-    )
+    has = reached(row, (tuning.objective, *tuning.bounds), figures)
     wide = ", ".join(f"{d.text} from {min(d.values):g} to {max(d.values):g}" for d in dials)
     limit = limits(tuning.bounds, figures)
     if tuning.keeps:
