@@ -1,14 +1,11 @@
 """``sfumato audit``: what a protected file still gives back of the values that were protected."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sfumato.cli.options import (
-    Decimal,
-    Delimiter,
-    Encoding,
     EngineName,
     Json,
     Memory,
@@ -17,13 +14,16 @@ from sfumato.cli.options import (
     console,
     print_json,
     say,
+    with_options,
 )
+from sfumato.project.options import DIALECT
 from sfumato.table.sample_size import SAMPLED
 
 if TYPE_CHECKING:
     from sfumato.auditing.findings import Audit
 
 
+@with_options(*DIALECT)
 def audit(
     original: Annotated[
         Path, typer.Argument(help="The original file; of a table in parts its folder or a pattern.", show_default=False)
@@ -48,13 +48,11 @@ def audit(
         float, typer.Option(help="A route restores only what exceeds the best guess by more than this share.")
     ] = 0.1,
     seed: Annotated[int, typer.Option(min=0, help="Fixes the sample that large files are looked through with.")] = 0,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
     engine: EngineName = None,
     memory: Memory = None,
     sample: SampleSize = SAMPLED,
     json: Json = False,
+    options: dict[str, Any],
 ) -> None:
     """Try to restore protected values from the rest of the file: weight, order, households, ids, other columns, sums.
 
@@ -79,14 +77,12 @@ def audit(
         near=near,
         margin=margin,
         seed=seed,
-        encoding=encoding,
-        delimiter=delimiter,
-        decimal=decimal,
         engine=engine,
         memory=memory,
         sample=sample,
         tell=say,
         bars=True,
+        **options,
     )
     if json:
         print_json(found)

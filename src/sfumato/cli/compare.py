@@ -3,14 +3,11 @@
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sfumato.cli.options import (
-    Decimal,
-    Delimiter,
-    Encoding,
     Json,
     MeasureTexts,
     Population,
@@ -19,8 +16,9 @@ from sfumato.cli.options import (
     console,
     print_json,
     say,
+    with_options,
 )
-from sfumato.project.options import Audience
+from sfumato.project.options import DIALECT, Audience
 from sfumato.project.reading import read_bounds
 
 if TYPE_CHECKING:
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
 CAUTIONS = 9  # lines of what the figures do not say
 
 
+@with_options(*DIALECT)
 def compare(
     original: Annotated[
         Path, typer.Argument(help="The original file; of a table in parts its folder or a pattern.", show_default=False)
@@ -60,9 +59,6 @@ def compare(
         typer.Option(help="internal: everything; external: what may be published with the file, without risks."),
     ] = "internal",
     seed: Annotated[int, typer.Option(min=0, help="Fixes the draws of random measures.")] = 0,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
     json: Json = False,
     engine: Annotated[
         str, typer.Option(help="Of tables in parts: local, here, dask://host:port or spark://host:port.")
@@ -73,6 +69,7 @@ def compare(
     store: Annotated[
         Path | None, typer.Option(help="Of tables in parts: a file for what was computed, so that a run can go on.")
     ] = None,
+    options: dict[str, Any],
 ) -> None:
     """Measure how risky and how useful a protected file is, seen against its original.
 
@@ -106,9 +103,6 @@ def compare(
         report=report,
         audience=audience,
         seed=seed,
-        encoding=encoding,
-        delimiter=delimiter,
-        decimal=decimal,
         engine=engine,
         memory=memory,
         store=store,
@@ -116,6 +110,7 @@ def compare(
         tell=say,
         bars=True,
         command=command_line(),
+        **options,
     )
     if found.summary is None:
         if json:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.options import Decimal, Delimiter, Encoding, Json, SchemaFile, TableFile, console, print_json, say
+from sfumato.cli.options import Json, SchemaFile, TableFile, console, print_json, say, with_options
 from sfumato.errors import FileError, NotApplicable, ParameterError
+from sfumato.project.options import DIALECT
 
 if TYPE_CHECKING:
     from sfumato.table.hierarchy import Hierarchy
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 10_000  # values of a number that a file of rows may list
 
 
+@with_options(*DIALECT)
 def hierarchy(
     file: TableFile,
     variable: Annotated[str, typer.Argument(help="The variable to make coarser.", show_default=False)],
@@ -58,10 +60,8 @@ def hierarchy(
     ] = None,
     schema: SchemaFile = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that says something else.")] = False,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
     json: Json = False,
+    options: dict[str, Any],
 ) -> None:
     """Write a hierarchy of a variable, what each value is part of at each level, and show how large the groups are.
 
@@ -81,7 +81,7 @@ def hierarchy(
         "rare": rare,
         "from-table": from_table,
     }
-    data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
+    data = read(file, schema, **options)
     way = _way(data, variable, [word for word, said in asked.items() if said], tuple(values or ()))
     made = way.build(data, start=start, ends=ends, mask=mask)
     made = made.topped() if top else made

@@ -2,12 +2,13 @@
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
-from sfumato.cli.options import Decimal, Delimiter, Encoding, Json, SchemaFile, TableOrParts, console, print_json, say
+from sfumato.cli.options import Json, SchemaFile, TableOrParts, console, print_json, say, with_options
 from sfumato.errors import FileError
+from sfumato.project.options import DIALECT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -39,6 +40,7 @@ ADVICE = {
 }
 
 
+@with_options(*DIALECT)
 def inspect(
     file: TableOrParts,
     *,
@@ -50,10 +52,8 @@ def inspect(
         bool, typer.Option("--risk", help="Show too what the file gives away before anything is done.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a schema file that was edited.")] = False,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
     json: Json = False,
+    options: dict[str, Any],
 ) -> None:
     """Show each variable of a file and write schema.toml for you to edit.
 
@@ -73,7 +73,7 @@ def inspect(
     from sfumato.table.schema_file import schema_text
 
     with engine_for(file):
-        data, whole = read_table(file, schema, tell=say, encoding=encoding, delimiter=delimiter, decimal=decimal)
+        data, whole = read_table(file, schema, tell=say, **options)
     sample_of = len(whole) if whole is not None and len(whole) > len(data) else None
     if whole is not None:
         say(f"{whole!r}: what follows is of {len(data):,} of them")

@@ -1,14 +1,16 @@
 """``sfumato open``: the workbench in the browser."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli.options import Decimal, Delimiter, Encoding, say
+from sfumato.cli.options import say, with_options
 from sfumato.errors import FileError, ParameterError
+from sfumato.project.options import DIALECT
 
 
+@with_options(*DIALECT)
 def open_(
     file: Annotated[
         Path | None,
@@ -25,9 +27,7 @@ def open_(
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; any that is free if not said.")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
+    options: dict[str, Any],
 ) -> None:
     """Work in the browser: from a file to a signed release, step by step, on this machine alone.
 
@@ -53,5 +53,5 @@ def open_(
     if file is not None and not file.exists() and "#" not in file.name:
         raise FileError(f"there is no file {file}")
     place = folder or Path(f"{file.name.partition('.')[0]}.sfumato" if file is not None else "sfumato-project")
-    begin(place, file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
+    begin(place, file, schema, **options)
     serve(place, port=port, browser=browser, tell=say)

@@ -47,9 +47,6 @@ SampleSize = Annotated[int, typer.Option("--sample", min=FEWEST, help=HELP["samp
 SchemaFile = Annotated[
     Path | None, typer.Option("--schema", help="The schema.toml that `sfumato inspect` wrote and you edited.")
 ]
-Encoding = Annotated[str | None, typer.Option(help=HELP["encoding"])]
-Delimiter = Annotated[str | None, typer.Option(help=HELP["delimiter"])]
-Decimal = Annotated[str | None, typer.Option(help=HELP["decimal"])]
 Seed = Annotated[int | None, typer.Option(min=0, help=HELP["seed"])]
 Workers = Annotated[int | None, typer.Option(min=1, help=HELP["workers"])]
 MeasureTexts = Annotated[list[str] | None, typer.Option("--measure", help=HELP["measures"])]

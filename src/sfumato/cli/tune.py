@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.options import (
-    Decimal,
-    Delimiter,
-    Encoding,
     EngineName,
     Json,
     Memory,
@@ -21,9 +18,10 @@ from sfumato.cli.options import (
     console,
     print_json,
     say,
+    with_options,
 )
 from sfumato.errors import FileError, ParameterError
-from sfumato.project.options import settled_seed, workers_or_default
+from sfumato.project.options import DIALECT, settled_seed, workers_or_default
 from sfumato.project.reading import read_bounds, read_measures, refuse_unknown
 from sfumato.table.sample_size import SAMPLED
 
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from sfumato.table.parts import TableInParts
 
 
+@with_options(*DIALECT)
 def tune(
     file: TableOrParts,
     *,
@@ -78,13 +77,11 @@ def tune(
         Path | None, typer.Option(help="Write the protected table here, in order, with ids, for you alone to read.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
     engine: EngineName = None,
     memory: Memory = None,
     sample: SampleSize = SAMPLED,
     json: Json = False,
+    options: dict[str, Any],
 ) -> None:
     """Find the parameter value of best utility whose risk keeps the bounds, and say how sure that is.
 
@@ -115,9 +112,8 @@ def tune(
     ends = None if between is None else _whole_if_so(between)
     if len(ranges) == 1:
         ((over, ends),) = ranges.items()
-    dialect = {"encoding": encoding, "delimiter": delimiter, "decimal": decimal}
     with engine_for(file, engine=engine, memory=memory, workers=workers, bars=True, tell=say):
-        data, whole = read_table(file, schema, sample, say, **dialect)
+        data, whole = read_table(file, schema, sample, say, **options)
         refuse_unknown(read_measures((utility, *limits, *floors)), data)
         seed = settled_seed(seed, say)
         wish = {"utility": utility, "at_most": limits, "at_least": floors}
