@@ -44,12 +44,18 @@ class Chosen:
 
 
 def default_measures(
-    data: Microdata, protected: Microdata | None = None, *, population: float | None = None
+    data: Microdata,
+    protected: Microdata | None = None,
+    *,
+    population: float | None = None,
+    in_parts: bool = False,
 ) -> tuple[Chosen, ...]:
     """Return the measures for a table, or for a table and its protected version: risk first, then utility.
 
     The first of each that decides is the axis of the map. Without ``protected`` it is a question of candidates to come,
-    whose records match. ``population`` is what design weights should sum to, if they were rescaled.
+    whose records match. ``population`` is what design weights should sum to, if they were rescaled. With ``in_parts``
+    the data are a sample of a table in parts: measures are those that can be computed of all parts, and where none that
+    decides can, the first that can be decides.
     """
     require("default_measures", Microdata, "a Microdata", data=data)
     require("default_measures", Microdata | None, "a Microdata", protected=protected)
@@ -60,15 +66,10 @@ def default_measures(
         risks = _of_sample(data, protected, population)
     else:
         risks = _of_synthetic(data)
-    return (*risks, *_of_utility(data, protected))
-
-
-def default_measures_in_parts(data: Microdata, *, population: float | None = None) -> tuple[Chosen, ...]:
-    """Return the measures for a table in parts, of which ``data`` is a sample: those that can be computed of all parts.
-
-    Where none that decides can, the first that can be decides.
-    """
-    usual = [one for one in default_measures(data, population=population) if one.measure.about.parts != "memory"]
+    usual = [*risks, *_of_utility(data, protected)]
+    if not in_parts:
+        return tuple(usual)
+    usual = [one for one in usual if one.measure.about.parts != "memory"]
     for purpose in ("risk", "utility"):
         several = [place for place, one in enumerate(usual) if one.measure.about.purpose == purpose]
         if not several:

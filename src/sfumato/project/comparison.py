@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     from sfumato.core import Measure
     from sfumato.measurement import Measurement
     from sfumato.pair import Pair
-    from sfumato.pair.random_order import RandomOrder
     from sfumato.report.summary import Summary
     from sfumato.table.microdata import Microdata
-    from sfumato.table.parts import TableInParts
 
 MAX_LINKED, SLOW_MEASURES = 10_000, ("ProbabilisticLinkage",)
 MAX_TERMS = 10  # variables up to which a propensity model of second order is tried unasked
@@ -153,7 +151,7 @@ def compare_files(
         _refuse_of_parts(**in_memory, at_most=at_most, at_least=at_least, **dialect)
         place = None if store is None else a_path(store)
         steps = Steps(*([Bar()] if bars else []))
-        return _compared_in_parts(before, after, asked, said, engine=engine, memory=memory, store=place, steps=steps)
+        return _figures_of_parts(before, after, asked, said, engine=engine, memory=memory, store=place, steps=steps)
     if memory is not None or store is not None:
         raise ParameterError("--memory and --store are for tables in parts: a folder, or a pattern of files")
     return _compared(
@@ -366,7 +364,7 @@ def _refuse_of_parts(**given: object) -> None:
         raise ParameterError(f"{', '.join(named)}: only of tables that fit into memory, one file each")
 
 
-def _compared_in_parts(
+def _figures_of_parts(
     original: Path,
     protected: Path,
     asked: _Question,
@@ -378,6 +376,7 @@ def _compared_in_parts(
     steps: "Steps",
 ) -> ComparedFiles:
     """Measure a protected table in parts against its original, part by part."""
+    from sfumato.catalogue import measures
     from sfumato.engine import Engine
     from sfumato.pair import Pair
     from sfumato.project.tables import beside_original, read_protected
@@ -389,7 +388,8 @@ def _compared_in_parts(
         tell(f"original {before!r}, protected {after!r}; memory {where.memory / 1e9:.1f} GB")
         after = after.unmatched() if asked.unmatched else beside_original(after, protected, before, tell)
         pair = Pair.of(before, after)
-        wanted = _measured_in_parts() if asked.measures is None else asked.measures
+        known = (cls() for cls in measures().values())
+        wanted = asked.measures or [one for one in known if one.about.parts == "summaries"]  # memory does not grow
         found, reasons = _measured(pair, wanted, asked.seed, steps)
         lacking = not asked.unmatched and not pair.matched  # half of the measures need to know which record is which
         peak = getattr(where.executor, "peak_bytes", 0)
@@ -405,13 +405,6 @@ def _compared_in_parts(
         deciding=tuple(found),
         measurements=found,
     )
-
-
-def _measured_in_parts() -> "list[Measure]":
-    """Return every measure whose memory does not grow with the records."""
-    from sfumato.catalogue import measures
-
-    return [cls() for cls in measures().values() if cls().about.parts == "summaries"]
 
 
 def _measured(
@@ -466,9 +459,19 @@ def audit_files(
     False
     """
     from sfumato.auditing.audit import audit
+    from sfumato.pair.random_order import RandomOrder
     from sfumato.project.engines import engine_for
-    from sfumato.project.tables import order_of, read_protected, released_in, without_left_out
+    from sfumato.project.tables import (
+        order_of,
+        order_told,
+        place_of,
+        read_protected,
+        released_in,
+        scan_table,
+        without_left_out,
+    )
     from sfumato.table.files import read
+    from sfumato.table.parts import is_in_parts
 
     who = "audit_files"
     require_whole(who, least=0, most=None, seed=seed)
@@ -482,7 +485,14 @@ def audit_files(
         if parts is not None:
             if places:
                 raise ParameterError("--beside: other releases are looked at beside a table in memory only")
-            whole, masked, drawn = _both_in_parts(before, after, schema, stated, said, **dialect)
+            for path in (before, after):
+                if not is_in_parts(path):
+                    raise ParameterError(f"{path} is one file and the other table is in parts; name a folder for both")
+            whole = scan_table(before, schema, **dialect)
+            masked = read_protected(after, whole, stated, as_written=True, tell=said)
+            whole = without_left_out(whole, place_of(after), said)
+            noted = order_told(place_of(after), said)
+            drawn = None if noted is None else RandomOrder(*noted)
             return audit(whole, masked, order=drawn, near=near, margin=margin, rng=seed, sample=sample)
     data = read(before, schema, **dialect)
     release = read_protected(after, data, stated, as_written=True, tell=said, **dialect)
@@ -493,27 +503,3 @@ def audit_files(
     order = order_of(after, len(release), said) if len(release) == len(data) else None
     data = without_left_out(data, after, said)
     return audit(data, release, order=order, beside=others or None, near=near, margin=margin, rng=seed)
-
-
-def _both_in_parts(
-    original: Path,
-    protected: Path,
-    schema: str | Path | None,
-    protected_schema: Path | None,
-    tell: Tell,
-    **dialect: str | None,
-) -> "tuple[TableInParts, TableInParts, RandomOrder | None]":
-    """Look through both tables in parts, and find the order of a release of ours."""
-    from sfumato.pair.random_order import RandomOrder
-    from sfumato.project.tables import left_out_of, order_told, place_of, read_protected, scan_table
-    from sfumato.table.parts import is_in_parts
-
-    for path in (original, protected):
-        if not is_in_parts(path):
-            raise ParameterError(f"{path} is one file and the other table is in parts; name a folder for both")
-    before, place = scan_table(original, schema, **dialect), place_of(protected)
-    after = read_protected(protected, before, protected_schema, as_written=True, tell=tell)
-    gone = left_out_of(place, before.schema.names, tell)
-    before = before.only(name for name in before.schema.names if name not in gone)
-    found = order_told(place, tell)
-    return before, after, None if found is None else RandomOrder(*found)

@@ -87,7 +87,7 @@ def planned(file: str | Path, schema: str | Path | None = None, *, tell: Tell = 
 
     Of a table in parts, a folder or a pattern, candidates are composed to fit a random ``sample``.
     """
-    from sfumato.compare.defaults import axis, default_measures, default_measures_in_parts
+    from sfumato.compare.defaults import axis, default_measures
 
     options = options_of("sweep", given)
     file, out, dialect, population = a_path(file), Path(options.out), options.dialect(), options.population
@@ -110,7 +110,7 @@ def planned(file: str | Path, schema: str | Path | None = None, *, tell: Tell = 
     data, whole, open_yet, without = settle_undeclared(data, whole, options.on_undeclared, tell)
     limits = _of_households_too(data, limits, tell, whole=whole is not None)
     named = (*filter(None, (utility, risk)), *limits, *floors)
-    usual = (default_measures if whole is None else default_measures_in_parts)(data, population=population)
+    usual = default_measures(data, population=population, in_parts=whole is not None)
     by_default = axis(usual, "risk")
     bounded = next((name for name in named if by_default.startswith(f"{name}(")), by_default)  # as it was named
     wanted = wanted or ([] if utility or risk else [chosen.measure for chosen in usual])

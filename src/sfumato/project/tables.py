@@ -207,19 +207,16 @@ def made_of(path: Path, fingerprint: str) -> bool:
     return isinstance(made, dict) and made.get("fingerprint") == fingerprint
 
 
-def without_left_out(original: Microdata, path: Path, tell: Tell = unheard) -> Microdata:
-    """Return the original without what the repairs left out of a release: it went to keep others."""
-    names = left_out_of(path, original.names, tell)
-    return original.without(names) if names else original
-
-
-def left_out_of(path: Path, names: tuple[str, ...], tell: Tell = unheard) -> tuple[str, ...]:
-    """Name the variables that the repairs left out of a release; none if they were all."""
-    found = tuple(name for name in (_note_of(path) or {}).get("left_out", ()) if name in names)
-    if not found or len(found) == len(names):
-        return ()
-    tell(f"not counted as protected, for they were left out to keep others: {', '.join(found)}")
-    return found
+def without_left_out(original: T, path: Path, tell: Tell = unheard) -> T:
+    """Return the original without what the repairs left out of a release to keep others, unless that is all."""
+    names = original.schema.names
+    gone = [name for name in (_note_of(path) or {}).get("left_out", ()) if name in names]
+    if not gone or len(gone) == len(names):
+        return original
+    tell(f"not counted as protected, for they were left out to keep others: {', '.join(gone)}")
+    if isinstance(original, TableInParts):
+        return original.only(name for name in names if name not in gone)  # type: ignore[return-value]
+    return original.without(gone)
 
 
 def _note_of(path: Path) -> "dict[str, Any] | None":
