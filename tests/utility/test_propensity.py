@@ -10,8 +10,8 @@ import sfumato
 from sfumato import Microdata, NotApplicable, ParameterError, PropensityUtility, Schema, Variable
 from sfumato.pair import Pair
 from sfumato.utility.propensity import logistic, scores
+from sfumato.utility.propensity.both_files import BothFiles
 from sfumato.utility.propensity.measure import Model
-from sfumato.utility.propensity.pooled import pool
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -104,10 +104,10 @@ def test_scores_by_hand() -> None:
 
 
 def test_specks_is_the_kolmogorov_smirnov_distance() -> None:
-    pooled = pool(PropensityUtility(), Pair.of(*by_formula()))
+    pooled = BothFiles.of(PropensityUtility(), Pair.of(*by_formula())).pooled()
     found = logistic.fit(pooled, "second").scores
     expected = ks_2samp(found[pooled.protected], found[~pooled.protected]).statistic
-    assert scores.specks(found, pooled) == pytest.approx(expected, abs=1e-12)
+    assert scores.specks(found, pooled.protected, pooled.weights) == pytest.approx(expected, abs=1e-12)
 
 
 def test_main_effects_do_not_see_added_noise_and_say_so() -> None:

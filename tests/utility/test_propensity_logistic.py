@@ -9,8 +9,8 @@ from scipy.special import expit
 from sfumato import Microdata, ParameterError, PropensityUtility
 from sfumato.pair import Pair
 from sfumato.utility.propensity import logistic
+from sfumato.utility.propensity.both_files import BothFiles
 from sfumato.utility.propensity.measure import Model
-from sfumato.utility.propensity.pooled import pool
 
 Floats = NDArray[np.float64]
 
@@ -217,7 +217,7 @@ def test_groups_far_apart_are_modelled_each_by_itself(modified: Model, plain: Mo
     assert found.parts["groups"] == 2
     total, c = 0.0, 130 / 300
     for parts in groups_of:
-        pooled = pool(PropensityUtility(), Pair.of(*(table(a=f[:, 0], b=f[:, 1]) for f in parts)))
+        pooled = BothFiles.of(PropensityUtility(), Pair.of(*(table(a=f[:, 0], b=f[:, 1]) for f in parts))).pooled()
         fit = logistic.fit(pooled, "first" if plain == "main effects" else "second")
         total += float(((fit.scores - c) ** 2).sum())
     assert found.value == pytest.approx(total / 300, rel=1e-9)
@@ -243,7 +243,7 @@ def test_groups_are_a_share_of_the_originals_records_and_equal_records_stay_toge
     second = table(a=rng.normal(size=300), f=rng.choice(["x", "y"], 300))
     assert PropensityUtility("modified logistic I").evaluate(first, second).parts["groups"] == 5
     doubled = first.take(np.repeat(np.arange(500), 2))
-    labels = logistic.clusters(pool(PropensityUtility(), Pair.of(doubled, second)), 40)
+    labels = logistic.clusters(BothFiles.of(PropensityUtility(), Pair.of(doubled, second)).pooled(), 40)
     assert np.array_equal(labels[:1000:2], labels[1:1000:2])
     assert (
         PropensityUtility("modified logistic I", groups=9).evaluate(table(a=[1.0, 2.0]), table(a=[1.0])).parts["groups"]

@@ -12,8 +12,8 @@ from scanned import scanned
 from sfumato import Engine, Microdata, NotApplicable, PropensityUtility, Schema, Variable
 from sfumato.engine.engine import NESTED
 from sfumato.pair import Pair
-from sfumato.utility.propensity import in_parts
-from sfumato.utility.propensity.in_parts import Scaled
+from sfumato.utility.propensity import both_files
+from sfumato.utility.propensity.both_files import Scaled
 from sfumato.utility.propensity.measure import Model
 from test_contract_parts import cut, same
 
@@ -51,7 +51,7 @@ MODELS: tuple[Model, ...] = ("main effects", "products", "logistic I", "logistic
 
 @pytest.mark.parametrize("model", MODELS)
 def test_all_kinds_of_variables_on_disk(model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(in_parts, "STRETCH", 50)
+    monkeypatch.setattr(both_files, "STRETCH", 50)
     before, after = file(1, 600), file(2, 400, shift=0.1, towns=("C", "D", "A", "E"))
     parts = scanned(before, tmp_path / "original", 4), scanned(after, tmp_path / "protected", 3)
     chosen = ("income", "age", "town") if model == "logistic II" else None
@@ -130,7 +130,7 @@ def test_trees_and_clusters_say_that_they_need_all_records() -> None:
 
 def test_means_and_squares_merge_by_hand() -> None:
     # values 1, 3 of weight 1 and 6 of weight 2: mean 4, squares about it 9 + 1 + 2 x 4 = 18
-    known = in_parts.Range("x", (None, None), 1.0, 6.0, 1)
+    known = both_files.Range("x", (None, None), 1.0, 6.0, 1)
     schema = Schema((Variable("x", kind="numeric"), Variable("w", kind="numeric")), weight="w")
     parts = [
         Microdata(schema, {"x": np.array(x), "w": np.array(w)})

@@ -7,7 +7,8 @@ from propensity_tables import by_formula, normals, table
 from sfumato import PropensityUtility
 from sfumato.pair import Pair
 from sfumato.utility.propensity import measure as tree
-from sfumato.utility.propensity.pooled import Categories, Numbers, Pooled, pool
+from sfumato.utility.propensity.both_files import BothFiles
+from sfumato.utility.propensity.pooled import Categories, Numbers, Pooled
 
 
 @pytest.mark.parametrize(
@@ -162,5 +163,5 @@ def test_equal_gains_are_broken_by_the_order_of_the_variables_only() -> None:
     twin = [table(b=d.columns["y"], a=d.columns["y"]) for d in (first, second)]
     found = PropensityUtility("tree", permutations=0).evaluate(*twin)
     assert found.by_variable["a"] == 0 and found.by_variable["b"] == pytest.approx(found.value)
-    pooled_twin = pool(PropensityUtility(), Pair.of(*twin))
+    pooled_twin = BothFiles.of(PropensityUtility(), Pair.of(*twin)).pooled()
     assert tree.sort_columns(pooled_twin).variables == ("b", "a")

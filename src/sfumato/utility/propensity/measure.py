@@ -17,9 +17,9 @@ from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.utility.propensity import logistic, scores
-from sfumato.utility.propensity.in_parts import BothFiles
-from sfumato.utility.propensity.logistic import Degree, design
-from sfumato.utility.propensity.pooled import Codes, Flags, Floats, Pooled, balanced, pool
+from sfumato.utility.propensity.both_files import BothFiles
+from sfumato.utility.propensity.logistic import Degree
+from sfumato.utility.propensity.pooled import Codes, Flags, Floats, Pooled, balanced
 
 # Classification trees with the stopping and collapsing rules of rpart, and their pMSE when files are drawn by lot
 
@@ -229,38 +229,24 @@ class PropensityUtility(Measure):
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         if self.model not in IN_PARTS:
             pair.tables()
-        elif pair.in_parts:
-            return self._in_parts(pair)
-        pooled = pool(self, pair)
-        constant = [name for name in pooled.names if _constant(pooled, name)]
-        dead = len(pair.original) + len(pair.protected) - len(pooled)
-        notes = _said(pooled.notes, constant, dead, pooled.share)
-        if self.model == "tree":
-            return self._of_tree(pooled, notes, rng)
-        return self._of_logistic(pooled, notes, int((~pooled.protected).sum()))  # records of weight zero do not count
-
-    def _in_parts(self, pair: Pair) -> Measurement:
-        """Fit the model by sums over the parts of both tables, one pass for each of Newton's steps."""
         files = BothFiles.of(self, pair)
         notes = _said(files.notes, files.constant, files.dead, files.sizes.share)
-        model = files.design(DEGREES[self.model])
-        _refuse_too_many(self, len(model), files.sizes.size)
-        found = logistic.estimated(files, model)
-        figures, separated = files.figures(found)
-        fit = logistic.Fit(np.empty(0), len(found.model), found.by_variable, found.collinear, separated)
-        return self._of_fit(files.sizes, figures, fit, {}, notes)
-
-    def _of_logistic(self, pooled: Pooled, notes: list[str], originals: int) -> Measurement:
+        if self.model == "tree":
+            return self._of_tree(files.pooled(), notes, rng)
         degree = DEGREES[self.model]
-        parts: dict[str, float] = {}
-        if self.model in ("modified logistic I", "modified logistic II"):
-            wanted = int(self.groups) if self.groups >= 1 else max(1, round(self.groups * originals))
-            fit, parts, more = logistic.fit_in_groups(pooled, degree, wanted, self.least_group)
-            notes += more
-        else:
-            _refuse_too_many(self, len(design(pooled, degree)), len(pooled))
-            fit = logistic.fit(pooled, degree)
-        return self._of_fit(scores.Sizes.of(pooled), scores.figures(fit.scores, pooled), fit, parts, notes)
+        if self.model in IN_PARTS:
+            model = files.design(degree)
+            _refuse_too_many(self, len(model), files.sizes.size)
+            found = logistic.estimated(files, model)
+            figures, separated = files.figures(found)
+            fit = logistic.Fit(np.empty(0), len(found.model), found.by_variable, found.collinear, separated)
+            return self._of_fit(files.sizes, figures, fit, {}, notes)
+        pooled = files.pooled()
+        originals = int((~pooled.protected).sum())  # records of weight zero do not count
+        wanted = int(self.groups) if self.groups >= 1 else max(1, round(self.groups * originals))
+        fit, parts, more = logistic.fit_in_groups(pooled, degree, wanted, self.least_group)
+        figures = scores.figures(fit.scores, pooled.protected, pooled.weights)
+        return self._of_fit(files.sizes, figures, fit, parts, [*notes, *more])
 
     def _of_fit(
         self,
@@ -312,7 +298,7 @@ class PropensityUtility(Measure):
                 "no split pays, as where each variable by itself is distributed alike; the files may still differ"
             )
         losses = {name: grown.by_variable.get(name, 0.0) for name in pooled.names}
-        figures = scores.figures(grown.scores, pooled)
+        figures = scores.figures(grown.scores, pooled.protected, pooled.weights)
         return self._measured(figures, losses, {"leaves": float(grown.leaves)}, nulls, notes)
 
     def _measured(
@@ -369,9 +355,3 @@ def _refuse_too_many(measure: PropensityUtility, terms: int, records: int) -> No
             f"{measure.model!r} has {terms:,} terms for {records:,} records, so it tells almost "
             "any two files apart; choose variables=[...], or model='tree' or 'main effects'"
         )
-
-
-def _constant(pooled: Pooled, name: str) -> bool:
-    numbers = (n.values for n in pooled.numbers if n.variable == name)
-    categories = (c.count for c in pooled.categories if c.variable == name)
-    return all(values.min() == values.max() for values in numbers) and all(count == 1 for count in categories)

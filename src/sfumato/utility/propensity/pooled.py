@@ -6,11 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core import Measure
 from sfumato.errors import NotApplicable
 from sfumato.pair import Pair
-from sfumato.table.microdata import Microdata
-from sfumato.table.recoding import aligned
 from sfumato.table.weights import normalised
 
 Floats = NDArray[np.float64]
@@ -44,7 +41,6 @@ class Pooled:
     protected: Flags  # which of the two files a record comes from
     weights: Floats  # each file's sum to the number of its records
     names: tuple[str, ...]
-    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.protected)
@@ -63,31 +59,6 @@ class Pooled:
             protected=self.protected[rows],
             weights=self.weights[rows],
         )
-
-
-def pool(measure: Measure, pair: Pair) -> Pooled:
-    """Put the variables both tables have below each other; what had to be treated specially is noted."""
-    names, notes = measure.shared(pair)
-    before, after = pair.gathered(names).tables()
-    tables = _with_weight(before), _with_weight(after)
-    source = np.repeat([False, True], [len(table) for table in tables])
-    weights = balanced(np.concatenate([table.weights() for table in tables]), source)
-    numbers: list[Numbers] = []
-    categories: list[Categories] = []
-    kept, notes = of_one_kind(pair, names, notes)
-    for name in kept:
-        kinds = {table.schema[name].kind for table in tables}
-        if kinds in ({"numeric"}, {"date"}):
-            values = np.concatenate([table.columns[name] for table in tables])
-            numbers += _filled(name, values, weights)
-        else:
-            both = aligned(*tables, name)
-            codes = np.concatenate([both.original, both.protected])
-            if kinds == {"ordinal"} and not both.new:
-                numbers += _filled(name, np.where(codes < 0, np.nan, codes), weights)
-            else:
-                categories.append(_occurring(name, codes, len(both.categories)))
-    return Pooled(tuple(numbers), tuple(categories), source, weights, kept, notes)
 
 
 def of_one_kind(pair: Pair, names: Iterable[str], notes: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -125,28 +96,3 @@ def standardised(values: Floats, weights: Floats) -> tuple[Floats, float, float]
     if spread == 0.0:
         spread = (high / size) - (low / size)
     return centred / spread, mean * size, spread * size
-
-
-def _with_weight(table: Microdata) -> Microdata:
-    """Return the records that weigh something."""
-    weights = table.weights()
-    return table if weights.all() else table.take(np.flatnonzero(weights))
-
-
-def _filled(name: str, values: Floats, weights: Floats) -> list[Numbers]:
-    missing = np.isnan(values)
-    if not missing.any():
-        return [Numbers(name, values)]
-    mean = 0.0
-    if not missing.all():
-        there = values[~missing]
-        mean = float(np.average(there, weights=weights[~missing]))
-        mean = min(max(mean, float(there.min())), float(there.max()))  # rounding makes no new value of a constant
-    return [Numbers(name, np.where(missing, mean, values)), Numbers(name, missing.astype(np.float64))]
-
-
-def _occurring(name: str, codes: Codes, listed: int) -> Categories:
-    """Number the categories that occur from 0, missing among them, in the order they are listed."""
-    present = np.bincount(codes + 1, minlength=listed + 1) > 0
-    numbered = np.cumsum(present, dtype=np.int32) - 1
-    return Categories(name, numbered[codes + 1].astype(np.int32), int(present.sum()))

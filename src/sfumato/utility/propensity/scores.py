@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.utility.propensity.pooled import Floats, Pooled
+from sfumato.utility.propensity.pooled import Flags, Floats
 
 EQUAL = 12  # decimals to which scores are told apart: rounding must not order what is equal
 
@@ -19,35 +19,29 @@ class Figures:
     over_fifty: float
 
 
-def figures(scores: Floats, pooled: Pooled) -> Figures:
-    """Return what scores say of pooled records."""
-    told = mean_square(scores, pooled), specks(scores, pooled), over_fifty(scores, pooled)
-    return Figures(len(pooled), *told)
+def figures(scores: Floats, protected: Flags, weights: Floats) -> Figures:
+    """Return what scores say of the records of both files: pMSE is the (weighted) mean of (e - c)^2."""
+    mean_square = float(np.average((scores - protected.mean()) ** 2, weights=weights))
+    return Figures(len(scores), mean_square, specks(scores, protected, weights), over_fifty(scores, protected, weights))
 
 
-def mean_square(scores: Floats, pooled: Pooled) -> float:
-    """Return pMSE: the (weighted) mean over all records of (e - c)^2."""
-    return float(np.average((scores - pooled.share) ** 2, weights=pooled.weights))
-
-
-def specks(scores: Floats, pooled: Pooled) -> float:
+def specks(scores: Floats, protected: Flags, weights: Floats) -> float:
     """Return the Kolmogorov-Smirnov distance between the scores of the two files: SPECKS."""
     rounded = np.round(scores, EQUAL)
     order = np.argsort(rounded, kind="stable")
     ordered = rounded[order]
     last = np.append(ordered[1:] != ordered[:-1], True)
-    reached = [np.cumsum(np.where(side, pooled.weights, 0.0)[order]) for side in (pooled.protected, ~pooled.protected)]
+    reached = [np.cumsum(np.where(side, weights, 0.0)[order]) for side in (protected, ~protected)]
     apart = np.abs(reached[0] / reached[0][-1] - reached[1] / reached[1][-1])
     return float(apart[last].max())
 
 
-def over_fifty(scores: Floats, pooled: Pooled) -> float:
+def over_fifty(scores: Floats, protected: Flags, weights: Floats) -> float:
     """Return PO50: 100 times the share of records that a score above 1/2 tells right, less 50; a tie counts half."""
     right = []
-    for side, protected in ((~pooled.protected, False), (pooled.protected, True)):
-        weights = pooled.weights[side]
-        right.append(told_right(scores[side], weights, protected=protected) / float(weights.sum()))
-    return over_fifty_of(pooled.share, *right)
+    for side, theirs in ((~protected, False), (protected, True)):
+        right.append(told_right(scores[side], weights[side], protected=theirs) / float(weights[side].sum()))
+    return over_fifty_of(float(protected.mean()), *right)
 
 
 def over_fifty_of(share: float, ours: float, theirs: float) -> float:
@@ -69,13 +63,6 @@ class Sizes:
     share: float  # of protected records
     squares: tuple[float, float]  # the mean of the squared weights of the protected file, and of the original
     unequal: bool  # whether the weights of a file differ
-
-    @classmethod
-    def of(cls, pooled: Pooled) -> "Sizes":
-        """Look at pooled records."""
-        sides = [pooled.weights[side] for side in (pooled.protected, ~pooled.protected)]
-        theirs, ours = (float(np.mean(side**2)) for side in sides)
-        return cls(len(pooled), pooled.share, (theirs, ours), any(np.ptp(side) > 0 for side in sides))
 
 
 def logistic_nulls(sizes: Sizes, coefficients: int) -> dict[str, tuple[float, float]]:

@@ -1,11 +1,12 @@
-"""Logistic models of two tables in parts: what is learned of the variables first, then sums over the parts.
+"""The original and the protected table as models need them: what is learned of the variables first, then the records.
 
-Each of Newton's steps is one pass over the records of both tables. No more than a block of them is held as terms.
+Each of Newton's steps of a logistic model is one pass over the records of both tables, in memory or in parts. No more
+than a block of them is held as terms. Trees and clusters get all records below each other.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from math import fsum, sqrt
 from typing import Any, Self
 
@@ -22,10 +23,10 @@ from sfumato.table.microdata import Microdata
 from sfumato.utility.distribution_functions import functions
 from sfumato.utility.propensity import logistic, scores
 from sfumato.utility.propensity.logistic import Column, Degree, Design, arranged
-from sfumato.utility.propensity.pooled import Codes, Floats, of_one_kind
+from sfumato.utility.propensity.pooled import Categories, Codes, Floats, Numbers, Pooled, of_one_kind
 from sfumato.utility.propensity.scores import Sizes
 
-# What a logistic model must know of the variables of two tables in parts before it looks at a part by itself.
+# What a model must know of the variables of both tables before it looks at a part by itself.
 #
 # The first look tells what occurs: ranges, gaps, categories, weights. The second tells means and spreads.
 
@@ -33,6 +34,9 @@ Integers = NDArray[np.int64]
 STRETCH = 65_536  # records of a part whose columns are made at a time
 NOBODY = np.empty(0)  # what a column holds as long as no records are looked at
 
+
+Stretch = tuple[list[Floats | Codes], Floats]  # the columns of some records, and what these weigh
+SumsOfRecords = Callable[[float, Iterable[Stretch]], Sums]  # of one table, with the response of its records
 
 # how a part enters the model
 
@@ -49,12 +53,15 @@ class Number:
     spread: float
     mark: bool = False
 
-    def of(self, column: NDArray[Any]) -> Floats:
-        """Return the numbers of some records."""
+    def filled(self, column: NDArray[Any]) -> Floats:
+        """Return the numbers of some records as they are, or the marks."""
         raw = _raw(column, self.score)
         missing = np.isnan(raw)
-        values = missing.astype(np.float64) if self.mark else np.where(missing, self.fill, raw) / self.size
-        return (values - self.centre) / self.spread
+        return missing.astype(np.float64) if self.mark else np.where(missing, self.fill, raw)
+
+    def of(self, column: NDArray[Any]) -> Floats:
+        """Return the numbers of some records, standardised."""
+        return (self.filled(column) / self.size - self.centre) / self.spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +87,12 @@ class File:
     rules: tuple[Number | Category, ...]
     places: tuple[int, ...]  # for each column of the design the rule that makes it
 
-    def stretches(self, part: Microdata) -> Iterator[tuple[list[Floats | Codes], Floats]]:
+    @property
+    def response(self) -> float:
+        """1 for the protected table, 0 for the original."""
+        return float(self.protected)
+
+    def stretches(self, part: Microdata) -> Iterator[Stretch]:
         """Yield the columns of a part, some records at a time, and what these weigh; those of no weight left out."""
         weights = part.weights()
         whole = {rule.name: part.columns[rule.name] for rule in self.rules}
@@ -340,7 +352,7 @@ class _Made:
 
 @dataclass(frozen=True, eq=False)
 class BothFiles:
-    """The original and the protected table in parts, as a logistic model needs them."""
+    """The original and the protected table, as a model needs them."""
 
     halves: tuple[Half, Half]
     files: tuple[File, File]
@@ -373,6 +385,37 @@ class BothFiles:
         """Build the model, without records."""
         return arranged(self.columns, degree, 0)
 
+    def pooled(self) -> Pooled:
+        """Return the records of both tables below each other, which are in memory."""
+        tables = [half.parts[0].at_hand() for half in self.halves]
+        weights = [table.weights() for table in tables]
+        rows = [np.flatnonzero(own > 0) for own in weights]
+        numbers, categories = [], []
+        for rules in zip(*(file.rules for file in self.files), strict=True):
+            columns = [table.columns[rules[0].name][some] for table, some in zip(tables, rows, strict=True)]
+            if isinstance(rules[0], Number):
+                values = [rule.filled(column) for rule, column in zip(rules, columns, strict=True)]
+                numbers.append(Numbers(rules[0].name, np.concatenate(values)))
+            else:
+                codes = [rule.of(column) for rule, column in zip(rules, columns, strict=True)]
+                count = 1 + max(int(rule.numbered.max()) for rule in rules)
+                categories.append(Categories(rules[0].name, np.concatenate(codes), count))
+        source = np.repeat([False, True], list(map(len, rows)))
+        scaled = [
+            own[some] / file.heaviest * file.factor for own, some, file in zip(weights, rows, self.files, strict=True)
+        ]
+        return Pooled(tuple(numbers), tuple(categories), source, np.concatenate(scaled), self.names)
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether one of the tables is in parts."""
+        return any(half.in_parts for half in self.halves)
+
+    @cached_property
+    def _held(self) -> list[list[Stretch]]:
+        """The columns of both tables, which are in memory: made once for all passes."""
+        return [list(file.stretches(half.parts[0])) for half, file in zip(self.halves, self.files, strict=True)]
+
     def state(self, model: Design, coefficients: Floats) -> State:
         """Return deviance, gradient and Hessian."""
         found = self._total(partial(_state, model, coefficients))
@@ -382,21 +425,31 @@ class BothFiles:
         """Return the deviance alone."""
         return float(self._total(partial(_deviance, model, coefficients))["deviance"])
 
-    def _total(self, of: "partial[Sums]") -> Sums:
-        before, after = (half.total(partial(of, file)) for half, file in zip(self.halves, self.files, strict=True))
-        return before.merge(after)
+    def _total(self, of: SumsOfRecords) -> Sums:
+        if self.in_parts:
+            sides = [
+                half.total(partial(_of_part, of, file)) for half, file in zip(self.halves, self.files, strict=True)
+            ]
+        else:
+            sides = [of(file.response, held) for file, held in zip(self.files, self._held, strict=True)]
+        return sides[0].merge(sides[1])
 
     def figures(self, found: logistic.Estimate) -> tuple[scores.Figures, int]:
         """Return what the propensities of all records say, and how many of them are as good as 0 or 1.
 
-        The propensities are sorted on disk, because their K-S distance needs them in order.
+        Those of tables in parts are sorted on disk, because their K-S distance needs them in order.
         """
+        if not self.in_parts:
+            sides = [_propensities(found.model, found.coefficients, held) for held in self._held]
+            every, weights = (np.concatenate(one) for one in zip(*sides, strict=True))
+            protected = np.repeat([False, True], [len(own) for own, _ in sides])
+            return scores.figures(every, protected, weights), logistic.surely_told(every)
         squares: list[float] = []
         weight, right, separated = [0.0, 0.0], [0.0, 0.0], 0
         runs = Runs(self.halves[0].room, "propensities in order", self.sizes.size, np.float64)
         for side, (half, file) in enumerate(zip(self.halves, self.files, strict=True)):
             engine, parts = current(len(half)), [(part,) for part in half.parts if len(part)]
-            told = partial(_propensities, found.model, found.coefficients, file)
+            told = partial(_propensities_of_part, found.model, found.coefficients, file)
             # what comes back is as long as the part: it is not kept with the summaries
             several = engine.each(told, parts, stored=False) if half.on_disk else (told(*part) for part in parts)
             for propensities, weights in several:
@@ -413,29 +466,38 @@ class BothFiles:
         return scores.Figures(self.sizes.size, fsum(squares) / fsum(weight), specks, over_fifty), separated
 
 
-def _designs(model: Design, file: File, part: Microdata) -> Iterator[tuple[Design, Floats, Floats]]:
-    """Yield the design over stretches of a part, with response and weights."""
-    for sources, weights in file.stretches(part):
-        yield model.on(sources, len(weights)), np.full(len(weights), float(file.protected)), weights
+def _of_part(of: SumsOfRecords, file: File, part: Microdata) -> Sums:
+    return of(file.response, file.stretches(part))
 
 
-def _state(model: Design, coefficients: Floats, file: File, part: Microdata) -> Sums:
+def _designs(model: Design, response: float, stretches: Iterable[Stretch]) -> Iterator[tuple[Design, Floats, Floats]]:
+    """Yield the design over stretches of records, with response and weights."""
+    for sources, weights in stretches:
+        yield model.on(sources, len(weights)), np.full(len(weights), response), weights
+
+
+def _state(model: Design, coefficients: Floats, response: float, stretches: Iterable[Stretch]) -> Sums:
     terms = len(model)
     total = Sums({"deviance": 0.0, "gradient": np.zeros(terms), "hessian": np.zeros((terms, terms))})
-    for stretch, response, weights in _designs(model, file, part):
-        at = logistic.state(stretch, coefficients, response, weights)
+    for stretch, responses, weights in _designs(model, response, stretches):
+        at = logistic.state(stretch, coefficients, responses, weights)
         total = total.merge(Sums({"deviance": at.objective, "gradient": at.gradient, "hessian": at.hessian}))
     return total
 
 
-def _deviance(model: Design, coefficients: Floats, file: File, part: Microdata) -> Sums:
-    found = (logistic.deviance(one, coefficients, *rest) for one, *rest in _designs(model, file, part))
-    return Sums({"deviance": sum(found, start=0.0)})
+def _deviance(model: Design, coefficients: Floats, response: float, stretches: Iterable[Stretch]) -> Sums:
+    designs = _designs(model, response, stretches)
+    return Sums({"deviance": sum((logistic.deviance(one, coefficients, *rest) for one, *rest in designs), start=0.0)})
 
 
-def _propensities(model: Design, coefficients: Floats, file: File, part: Microdata) -> tuple[Floats, Floats]:
+def _propensities(model: Design, coefficients: Floats, stretches: Iterable[Stretch]) -> tuple[Floats, Floats]:
     found = [
-        (logistic.propensities(stretch, coefficients), weights) for stretch, _, weights in _designs(model, file, part)
+        (logistic.propensities(stretch, coefficients), weights)
+        for stretch, _, weights in _designs(model, 0.0, stretches)
     ]
     propensities, weights = (np.concatenate(side) for side in zip(*found, strict=True)) if found else ((), ())
     return np.asarray(propensities, dtype=np.float64), np.asarray(weights, dtype=np.float64)
+
+
+def _propensities_of_part(model: Design, coefficients: Floats, file: File, part: Microdata) -> tuple[Floats, Floats]:
+    return _propensities(model, coefficients, file.stretches(part))
