@@ -84,7 +84,9 @@ def test_a_change_in_another_tab_is_told_and_not_overwritten(towns: Running, ent
     one.wait_for_selector("#told")
     Desk(towns.folder).change(lambda draft: draft.but(population=1000.0), screen="bounds", what="elsewhere")
     one.get_by_label("sex", exact=True).uncheck()
-    one.wait_for_selector("#elsewhere:not([hidden])")
+    one.wait_for_selector("main .problem >> text=another tab")
+    one.wait_for_selector("#kept >> text='Not kept: sex'")
+    assert one.get_by_label("sex", exact=True).is_checked()  # as it is now
     (scenario,) = Desk(towns.folder).stated(Desk(towns.folder).now().draft).scenarios
     assert scenario.keys == ("town", "sex")
 

@@ -8,10 +8,12 @@ from urllib.parse import urlencode
 
 from sfumato.compare.figures import written
 from sfumato.compare.naming import in_words
-from sfumato.errors import FileError, ParameterError
-from sfumato.report.map_plot import map_in_words, risk_utility_map, shortened
+from sfumato.errors import FileError, ParameterError, SfumatoError
+from sfumato.project.reading import read_methods
+from sfumato.report.map_plot import bounds_in_words, map_in_words, risk_utility_map, shortened
 from sfumato.report.page import embeddable
 from sfumato.report.summary import CandidateLine, Summary
+from sfumato.table.schema import Schema
 from sfumato.workbench.board import Board, mark, weigh
 from sfumato.workbench.bounding import stated
 from sfumato.workbench.commands import judging, recoded_first, sweep_call, sweep_words
@@ -52,6 +54,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         "summary": summary,
         "map": Markup(embeddable(risk_utility_map(summary, width="container"))) if summary and drawn else "",
         "map_words": map_in_words(summary) if summary and drawn else "",
+        "lines": Markup(embeddable(_lines(summary, desk.stated(draft)))) if summary and drawn else "",
         "mark": mark,
         "open_rows": OPEN,
         "pick": pick,
@@ -60,6 +63,35 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         if board
         else "",
     }
+
+
+def _lines(summary: Summary, schema: Schema) -> dict[str, dict[str, Any]]:
+    """Return what the map says of each candidate that is pointed at or clicked, by its label."""
+    chosen = summary.chosen
+    return {
+        line.label: {
+            "name": line.name,
+            "sentence": line.why or _sentence(line.label, schema),
+            "status": ", ".join(filter(None, (line.status, _broken(summary, line)))),
+            "figures": [(m.title, line.figures[m.key].text) for m in summary.measures if m.key in line.figures],
+            "mark": mark(line.label),
+            "chosen": "" if chosen is None or line.chosen else mark(chosen.label),
+            "may_be_chosen": bool(line.feasible and not line.chosen and summary.bounds),
+        }
+        for line in summary.candidates
+    }
+
+
+def _broken(summary: Summary, line: CandidateLine) -> str:
+    broken = summary.broken(line, summary.bounds)
+    return f"breaks {bounds_in_words(broken)}" if broken else ""
+
+
+def _sentence(label: str, schema: Schema) -> str:
+    try:
+        return in_words(read_methods([label])[0], schema)
+    except SfumatoError:
+        return "Protected elsewhere."
 
 
 def _plan(desk: Desk, draft: Draft, found: Latest) -> dict[str, Any]:

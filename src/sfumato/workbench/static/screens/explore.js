@@ -85,5 +85,29 @@
     if (kept.text || kept.only.length) filtered(table, bar);
   };
 
-  window.sfumato.settled.push(slides, tabled);
+  // A point of the map that is clicked: what the candidate does, its figures, and what can be done with it.
+  let picked = null;
+  const link = (words, href) => Object.assign(document.createElement("a"), { textContent: words, href, className: "button" });
+  const shown = () => {
+    const card = document.getElementById("picked");
+    const source = document.getElementById("spec-lines");
+    const line = source && Object.values(JSON.parse(source.textContent)).find((one) => one.mark === picked);
+    if (!card || !line || card.dataset.of === source.textContent) return;
+    card.dataset.of = source.textContent;
+    const element = (tag, words) => Object.assign(document.createElement(tag), { textContent: words });
+    const tools = Object.assign(element("p", ""), { className: "tools" });
+    if (line.chosen) tools.append(link("Compare with the chosen one", `compare?first=${line.chosen}&second=${line.mark}`));
+    else tools.append(link("Look closely", `compare?first=${line.mark}`));
+    if (line.may_be_chosen) tools.append(link("Choose this one", `explore?pick=${line.mark}`));
+    card.replaceChildren(element("h3", line.name), element("p", line.sentence), element("p", line.status), window.sfumato.figures(line.figures), tools);
+    htmx.process(card);
+  };
+  document.addEventListener("picked", ({ detail }) => {
+    picked = detail.mark;
+    const card = document.getElementById("picked");
+    delete card.dataset.of;
+    shown();
+  });
+
+  window.sfumato.settled.push(slides, tabled, shown);
 })();

@@ -87,15 +87,6 @@
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && event.target.id === "find") { event.target.value = ""; find(); }
   });
-  // what is refused is told in its row, though the row is left alone otherwise
-  document.addEventListener("htmx:beforeSwap", (event) => {
-    const row = event.detail.requestConfig.elt.dataset.or;
-    if (!row || event.detail.xhr.status !== 422) return;
-    event.detail.target = document.querySelector(row);
-    event.detail.swapOverride = "outerHTML";
-    event.detail.selectOverride = row;
-  });
-
   window.sfumato.settled.push(() => {
     if (!document.querySelector("table.variables")) return;
     find();
