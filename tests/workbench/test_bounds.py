@@ -160,7 +160,10 @@ def test_bounds_first_stated_after_results_say_so(fresh: Bench) -> None:
 
 def test_what_is_usual_for_each_release_by_hand(fresh: Bench) -> None:
     fresh.post("bounds", "add_bound", what="blank", **{"blank.variable": "sex", "blank.bound": "0"})
-    fresh.post("bounds", "typical", release="public")
+    before = fresh.draft
+    page = fresh.post("bounds", "typical", release="public")
+    assert fresh.draft == before and "Nothing of it is stated yet" in said(page)
+    fresh.post("bounds", "state", **filled(page.text, "bounds/state"))
     sex = "Suppressed(variables=('sex',))"
     assert fresh.draft.at_most == {
         sex: 0.0,
@@ -171,7 +174,8 @@ def test_what_is_usual_for_each_release_by_hand(fresh: Bench) -> None:
         "ExposedAmounts()": 0.0,
         "Suppressed()": 0.05,
     }
-    fresh.post("bounds", "typical", release="scientific")  # in place of those of the public file
+    page = fresh.post("bounds", "typical", release="scientific")  # in place of those of the public file
+    fresh.post("bounds", "state", **filled(page.text, "bounds/state"))
     assert fresh.draft.at_most == {
         sex: 0.0,
         "Reidentification()": 0.05,
@@ -180,9 +184,23 @@ def test_what_is_usual_for_each_release_by_hand(fresh: Bench) -> None:
         "Reidentification(above=0.34)": 0.0,
         "Suppressed()": 0.05,
     }
-    fresh.post("bounds", "typical", release="centre")
+    page = fresh.post("bounds", "typical", release="centre")
+    fresh.post("bounds", "state", **filled(page.text, "bounds/state"))
     assert fresh.draft.at_most["Reidentification()"] == 0.2 and "KAnonymity()" not in fresh.draft.at_most
     assert fresh.post("bounds", "typical", release="other").status_code == 422
+
+
+def test_every_rule_of_a_preset_is_said_and_what_is_not_asked_too(fresh: Bench) -> None:
+    page = fresh.text("bounds")
+    for words in ("five records alike in all keys", "0.1 % found in expectation", "nobody with a chance above"):
+        assert f"✓ {words}" in page
+    assert "Counted over" in page
+    stated = fresh.desk.stated(fresh.draft)
+    scenario = sfumato.Scenario("neighbour", ("region", "sex", "age"), k=3)
+    draft = fresh.draft.but(schema=fresh.desk.restated(replace(stated, scenarios=(scenario,))))
+    rules = {one.words: one.not_here for one in bounding.rules(fresh.desk, draft, "public")}
+    assert rules["five records alike in all keys"].endswith("set on Scenarios: neighbour 3")
+    assert rules["nobody with a chance above one in five"] == ""
 
 
 def test_scenarios_have_their_own_k_so_that_none_is_filled_in(fresh: Bench) -> None:

@@ -1,4 +1,4 @@
-"""The map of Explore: it is seen first, says what a candidate does where it is pointed at, and what can be done with it."""
+"""The map of Explore: it is seen first, says what a candidate does, and a click leads on."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -36,7 +36,9 @@ def test_a_point_says_in_words_what_it_is_inside_the_window(finished_run: Path, 
         box = page.locator("#tip").bounding_box()
         assert box["x"] >= 0 and box["y"] >= 0
         assert box["x"] + box["width"] <= 1280 and box["y"] + box["height"] <= 900
-        names = page.evaluate("[...document.querySelectorAll('#tip dt')].map((one) => one.getBoundingClientRect().width)")
+        names = page.evaluate(
+            "[...document.querySelectorAll('#tip dt')].map((one) => one.getBoundingClientRect().width)"
+        )
         assert min(names) > 100  # once each name stood in a box of 12 pixels
         page.mouse.move(5, 5)
         page.wait_for_selector("#tip", state="detached")

@@ -1,4 +1,4 @@
-"""What a steward does on a page is kept or asked about, however quick he is, however slow the answer, in whichever tab."""
+"""What a steward does is kept or asked about, however quick the hand, however slow the answer, in whichever tab."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -52,7 +52,9 @@ def check_all_kept(page: Any, running: Running) -> None:
     assert (schema.weight, schema.household) == ("weight", "household")
     assert (schema["age"].role, schema["sex"].kind) == ("key", "ordinal")
     for label, value in CHANGES:
-        shown = "[...document.querySelectorAll('select')].find((one) => one.ariaLabel === LABEL || one.id === LABEL).value"
+        shown = (
+            "[...document.querySelectorAll('select')].find((one) => one.ariaLabel === LABEL || one.id === LABEL).value"
+        )
         assert page.evaluate(shown.replace("LABEL", repr(label))) == value
     assert not page.locator("#elsewhere").is_visible()
     assert page.problems == []

@@ -15,7 +15,7 @@ def test_what_another_page_is_just_writing_is_no_edit_from_outside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = people(tmp_path / "project")
-    desk, write, asking = bench.desk, bench.desk._write_schema, []
+    desk, write, asking = bench.desk, bench.desk.write_schema, []
 
     def written(draft: Draft) -> None:
         """Write the file a while after the journal; meanwhile another tab asks for what holds."""
@@ -24,7 +24,7 @@ def test_what_another_page_is_just_writing_is_no_edit_from_outside(
         asking[-1].join(0.3)
         write(draft)
 
-    monkeypatch.setattr(desk, "_write_schema", written)
+    monkeypatch.setattr(desk, "write_schema", written)
     said = bench.draft.schema.replace('kind = "nominal"', 'kind = "nominal"\nlabel = "where"', 1)
     desk.change(lambda old: old.but(schema=said), screen="variables", what="a label")
     desk.undo()

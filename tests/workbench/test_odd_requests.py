@@ -55,6 +55,32 @@ def test_a_field_that_holds_nonsense_is_refused_and_changes_nothing(
     assert bench.get("bounds").status_code == 200
 
 
+def test_a_form_of_too_many_fields_is_refused(tmp_path: Path) -> None:
+    bench = people(tmp_path / "project")
+    before = bench.draft
+    answer = bench.send("POST", bench.address("bounds/settings"), content="&".join(f"a{i}=1" for i in range(150_000)))
+    assert answer.status_code == 400 and "more than 100,000 fields" in answer.text
+    assert bench.draft == before
+
+
+def test_a_schema_that_was_broken_outside_offers_the_last_good_one(tmp_path: Path) -> None:
+    bench = people(tmp_path / "project")
+    place = bench.desk.folder / "schema.toml"
+    good, broken = place.read_text(), "[variables.town\nkind = nominal"
+    place.write_text(broken)
+    for slug in ("open", "variables", "bounds", "explore"):
+        assert "Take back the last one that could be read" in bench.text(slug)
+    refused = bench.post("variables", "say", name="age", role="key")
+    assert refused.status_code == 422 and "before schema.toml can be read again" in refused.text
+    assert bench.post("", "undo", screen="open").status_code == 422
+    assert place.read_text() == broken  # nothing was written over it
+    assert "is again as it was read last" in bench.post("open", "last_schema").text
+    assert place.read_text() == good
+    assert (bench.desk.folder / "schema.set-aside.toml").read_text() == broken
+    assert "Take back" not in bench.text("variables")
+    assert bench.post("variables", "say", name="age", role="key").status_code == 200
+
+
 def test_a_missing_code_of_thousands_of_digits_is_a_text(tmp_path: Path) -> None:
     bench = people(tmp_path / "project")
     assert bench.post("variables", "say", name="town", missing=LONG).status_code == 200

@@ -2,17 +2,19 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from socket import socket
-from threading import Thread
+from socket import create_connection, socket
+from threading import Event, Thread
 
 import pytest
 
-from sfumato.workbench import guard
+from sfumato.workbench import guard, server
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.guard import Sessions
 from sfumato.workbench.server import DOOR, NAME, running_address, serve
+from waiting import PATIENCE
 
 SECRET = "known to who can read the folder"
 
@@ -72,6 +74,30 @@ def test_a_stranger_on_the_port_of_a_killed_server_learns_nothing_and_is_not_bel
     assert running_address(tmp_path) is None
     assert len(stranger.heard) == 1
     assert SECRET not in stranger.heard[0]
+
+
+def test_a_connection_on_which_half_a_request_came_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "MAX_HALF_OPEN", 0.3)
+    desk, sessions, listening = Desk(tmp_path / "project"), Sessions(), socket()
+    listening.bind(("127.0.0.1", 0))
+    port = listening.getsockname()[1]
+    begun = Event()
+    monkeypatch.setattr("uvicorn.Server.install_signal_handlers", lambda _: None, raising=False)
+    monkeypatch.setattr("uvicorn.Server.capture_signals", lambda _: nullcontext())
+    listening.listen()
+    Thread(
+        target=server._run, args=(desk, sessions, port, listening), kwargs={"opened": begun.set}, daemon=True
+    ).start()
+    assert begun.wait(PATIENCE)
+    with create_connection(("127.0.0.1", port), PATIENCE) as half:
+        half.sendall(b"GET / HTTP/1.1\r\nHost:")
+        assert half.recv(100) == b""  # closed, though nothing was answered
+    with create_connection(("127.0.0.1", port), PATIENCE) as whole:
+        whole.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        assert whole.recv(100).startswith(b"HTTP/1.1 4")  # no cookie: refused, but answered
+        whole.sendall(b"GET / HT")
+        rest = b"".join(iter(lambda: whole.recv(10_000), b""))
+        assert b"HTTP/1.1 2" not in rest
 
 
 def test_an_answer_to_an_earlier_question_is_not_believed() -> None:

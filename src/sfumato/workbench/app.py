@@ -1,7 +1,8 @@
 """The pages: each screen at its address, each change as a form that leads back to a page."""
 
+import asyncio
 import mimetypes
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -56,6 +57,8 @@ def served(folder: Path, place: str) -> Response:
 # the pages
 
 MAX_FORM_BYTES = 4 * 1024**2  # bytes
+MAX_FIELDS = 100_000  # of a form
+MAX_SILENCE = 30.0  # seconds between two pieces of what a browser sends
 
 
 def make_app(desk: Desk, sessions: Sessions, port: int) -> Guard:
@@ -144,6 +147,8 @@ class Pages:
             now = self.desk.now()
             revision = form.revision
             try:
+                if action not in (OPEN.actions["last_schema"], OPEN.actions["without_schema"]):
+                    self._refuse_while_unreadable()
                 done = action(self.desk, now.draft, form)
                 self._apply(done, screen, revision, form.text("once"))
             except Stale:
@@ -155,6 +160,11 @@ class Pages:
             return RedirectResponse(f"../{done.goto or screen.slug + _part(request)}", 303)
 
         return await run_in_threadpool(carry_out)
+
+    def _refuse_while_unreadable(self) -> None:
+        """Change nothing as long as schema.toml cannot be read: the change would be written over it."""
+        if self.desk.unreadable_schema:
+            raise Refused("", "nothing can be changed before schema.toml can be read again")
 
     def _apply(self, done: ActionResult, screen: Screen, revision: int, once: str) -> None:
         if done.make is not None:
@@ -177,9 +187,12 @@ class Pages:
         def carry_out() -> Response:
             before = self.desk.now()
             try:
+                self._refuse_while_unreadable()
                 move(form.revision)
             except Stale:
                 return self._shown(request, screen, 409, error=_stale())
+            except Refused as error:
+                return self._shown(request, screen, 422, error=error)
             what = before.undo if word == "Undone" else before.redo
             if what:
                 self.desk.said[request.scope["csrf"]] = f"{word}: {what}."
@@ -200,7 +213,7 @@ class Pages:
         """Take a file that was dropped on the page."""
         _proved(request, "")
         name = plain_name(request.query_params.get("name", ""))
-        path = await received(self.desk.folder, name, request.stream(), most=MAX_UPLOAD_BYTES)
+        path = await received(self.desk.folder, name, _pieces(request), most=MAX_UPLOAD_BYTES)
         self.desk.journal.note("open", f"{name} was put into the project's folder")
         return JSONResponse({"name": path.name})
 
@@ -222,14 +235,29 @@ class Pages:
 
     async def _form(self, request: Request) -> Form:
         body = bytearray()
-        async for chunk in request.stream():
+        async for chunk in _pieces(request):
             body += chunk
             if len(body) > MAX_FORM_BYTES:
                 raise HTTPException(413)
-        pairs = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=100_000)
+        try:
+            pairs = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MAX_FIELDS)
+        except ValueError:
+            raise HTTPException(400, f"This form has more than {MAX_FIELDS:,} fields; nothing was changed.") from None
         form = Form(pairs)
         _proved(request, form.text("csrf"))
         return form
+
+
+async def _pieces(request: Request) -> AsyncIterator[bytes]:
+    """Yield what a browser sends, but do not wait for one that has fallen silent."""
+    stream = aiter(request.stream())
+    while True:
+        try:
+            yield await asyncio.wait_for(anext(stream), MAX_SILENCE)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise HTTPException(408, "The rest of this form never came; nothing was changed.") from None
 
 
 def _proved(request: Request, given: str) -> None:

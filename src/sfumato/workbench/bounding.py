@@ -25,33 +25,62 @@ BEFORE, AFTER = "before results were seen", "after results were seen"
 
 @dataclass(frozen=True)
 class Release:
-    """Who will have the file, and the bounds that are usual then."""
+    """Who will have the file, and the rules that are usual then: each in words, with the measure and its bound."""
 
     title: str
     sentence: str
-    bounds: Mapping[str, float]  # by measure; what the table has no use for is left out
+    rules: tuple[tuple[str, str, float], ...]
+
+    @property
+    def bounds(self) -> Mapping[str, float]:
+        """The bounds by measure; what a table has no use for is left out."""
+        return {measure: bound for _, measure, bound in self.rules}
 
 
-# the figures that stewards use; "KAnonymity" and others only where the schema asks for such a measure
+@dataclass(frozen=True)
+class Rule:
+    """A rule of a release: what it asks, and why it cannot be asked of this table, if so."""
+
+    words: str
+    not_here: str = ""
+
+
+# the figures that stewards use
 RELEASES: Mapping[str, Release] = {
     "public": Release(
         "A public file",
-        "Anybody may have it, nobody can call it back: five records alike in coarse keys, hardly anybody found, and "
-        "nobody with a chance above one in five.",
-        {"Reidentification": 0.01, "DistanceLinkage": 0.01, "IndividualRisk": 0.001, "KAnonymity(k=5)": 0.0}
-        | {"Reidentification(above=0.2)": 0.0, "ExposedAmounts": 0.0, "Suppressed": 0.05},
+        "Anybody may have it, and nobody can call it back.",
+        (
+            ("at most 1 % found by the worst intruder", "Reidentification", 0.01),
+            ("at most 1 % found by the nearest record", "DistanceLinkage", 0.01),
+            ("nobody with a chance above one in five", "Reidentification(above=0.2)", 0.0),
+            ("five records alike in all keys", "KAnonymity(k=5)", 0.0),
+            ("0.1 % found in expectation, by a register of the whole population", "IndividualRisk", 0.001),
+            ("no extreme amount as it was", "ExposedAmounts", 0.0),
+            ("under 5 % of the values blank", "Suppressed", 0.05),
+        ),
     ),
     "scientific": Release(
         "A scientific file under contract",
-        "Researchers have signed not to look for anybody: three records alike, one in twenty found at most, and nobody "
-        "with a chance above one in three.",
-        {"Reidentification": 0.05, "DistanceLinkage": 0.05, "IndividualRisk": 0.01, "KAnonymity": 0.0}
-        | {"Reidentification(above=0.34)": 0.0, "Suppressed": 0.05},
+        "Researchers have signed not to look for anybody.",
+        (
+            ("at most 5 % found by the worst intruder", "Reidentification", 0.05),
+            ("at most 5 % found by the nearest record", "DistanceLinkage", 0.05),
+            ("nobody with a chance above one in three", "Reidentification(above=0.34)", 0.0),
+            ("three records alike in all keys", "KAnonymity", 0.0),
+            ("1 % found in expectation, by a register of the whole population", "IndividualRisk", 0.01),
+            ("under 5 % of the values blank", "Suppressed", 0.05),
+        ),
     ),
     "centre": Release(
         "A data centre",
         "The file stays inside and what leaves is checked: a wide bound keeps the most for research.",
-        {"Reidentification": 0.2, "DistanceLinkage": 0.2, "IndividualRisk": 0.05, "Suppressed": 0.05},
+        (
+            ("at most 20 % found by the worst intruder", "Reidentification", 0.2),
+            ("at most 20 % found by the nearest record", "DistanceLinkage", 0.2),
+            ("5 % found in expectation, by a register of the whole population", "IndividualRisk", 0.05),
+            ("under 5 % of the values blank", "Suppressed", 0.05),
+        ),
     ),
 }
 MEANINGS: Mapping[str, str] = {
@@ -100,6 +129,28 @@ def typical(desk: Desk, draft: Draft, release: str) -> dict[str, float]:
     usual = _by_class(desk, draft)
     bounds = RELEASES[release].bounds
     return {usual.get(name, name): bound for name, bound in bounds.items() if name.partition("(")[0] in usual}
+
+
+def rules(desk: Desk, draft: Draft, release: str) -> list[Rule]:
+    """Return the rules of a release, each with the reason why this table's figures cannot be held to it."""
+    usual, schema = _by_class(desk, draft), desk.table(draft).schema
+    found = []
+    for words, measure, _ in RELEASES[release].rules:
+        name = measure.partition("(")[0]
+        if name in usual:
+            found.append(Rule(words))
+        elif name == "DistanceLinkage" or (name == "Reidentification" and "DistanceLinkage" in usual):
+            continue  # the one is measured where keys are named, the other where none is
+        elif name == "KAnonymity" and schema.scenarios:
+            own = ", ".join(f"{one.name} {one.k}" for one in schema.scenarios)
+            found.append(Rule(words, f"each of your intruders has a k of its own, which is set on Scenarios: {own}"))
+        elif name == "IndividualRisk" and schema.scenarios:
+            found.append(Rule(words, "your intruders are asked one by one, by the rules above"))
+        elif name == "ExposedAmounts":
+            found.append(Rule(words, "no variable is an amount that may be extreme"))
+        else:
+            found.append(Rule(words, "there are no keys that records can be counted over, or no weights that fit"))
+    return found
 
 
 def usual_bounds(measure: "Measure") -> dict[str, str]:

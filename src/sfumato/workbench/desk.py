@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from sfumato.errors import FileError
+from sfumato.errors import FileError, SfumatoError
 from sfumato.table.atomic import reason, replacing
 from sfumato.table.files import read
 from sfumato.table.formats import located
@@ -47,6 +47,7 @@ class Desk:
         self.journal = Journal(self.folder)
         self.jobs = Jobs(self.folder)
         self.said: dict[str, str] = {}  # a sentence to show once, by browser
+        self.unreadable_schema = ""  # why schema.toml cannot be read, after an edit from outside
         self.older: dict[str, Any] = {}  # the latest of what takes long, to be shown until it is made anew
         self._kept: OrderedDict[tuple[str, str], Any] = OrderedDict()
         self._making: dict[tuple[str, str], Lock] = {}
@@ -94,21 +95,31 @@ class Desk:
         """Move to another draft, and write its schema to the file."""
         with self._writing:
             made = move()
-            self._write_schema(made.draft)
+            self.write_schema(made.draft)
             return made
 
     def _edited_outside(self, draft: Draft) -> str | None:
         """Return what schema.toml says, if that is not what the draft says."""
         try:
             text = (self.folder / SCHEMA).read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeError):
+        except OSError:
+            return None
+        except UnicodeError:
+            self.unreadable_schema = f"{self.folder / SCHEMA} is not UTF-8; save it as UTF-8"
             return None
         if text == draft.schema or not draft.schema:
+            self.unreadable_schema = ""
             return None
-        schema_of(text, self.folder / SCHEMA)  # what cannot be read is refused with the file's name
+        try:
+            schema_of(text, self.folder / SCHEMA)
+        except SfumatoError as error:  # the pages go on with the last one that could be read, and say so
+            self.unreadable_schema = str(error)
+            return None
+        self.unreadable_schema = ""
         return text
 
-    def _write_schema(self, draft: Draft) -> None:
+    def write_schema(self, draft: Draft) -> None:
+        """Write the schema of a draft to its file."""
         path = self.folder / SCHEMA
         with suppress(OSError, UnicodeError):
             if path.read_text(encoding="utf-8") == draft.schema:

@@ -152,6 +152,7 @@ def page_of(desk: Desk, page: Page) -> str:
         form=page.form,
         said=page.said,
         waits=waits,
+        unreadable_schema=desk.unreadable_schema,
         project=desk.folder.name,
         job=desk.jobs.told(),
         same=_calmly(partial(screen.same, desk, draft), otherwise=None),

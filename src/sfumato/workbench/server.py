@@ -1,5 +1,6 @@
 """The server of one project: on this machine alone, opened in the steward's browser by an address that works once."""
 
+import asyncio
 import http.client
 import json
 import os
@@ -16,6 +17,7 @@ from sfumato.workbench.guard import ENTER, TOKEN, Sessions, question, token_in
 NAME = "workbench.json"  # where the server of this folder is, for its owner
 DOOR = "enter.html"  # leads a browser in; other users see the commands of this one, but not this file
 HERE = "127.0.0.1"
+MAX_HALF_OPEN = 20.0  # seconds until a connection without a whole request is closed
 MAX_ANSWERED = 1000  # bytes of an answer to a command
 
 
@@ -48,6 +50,7 @@ def serve(folder: Path, *, port: int = 0, browser: bool = True, tell: Callable[[
 
 def _run(desk: Desk, sessions: Sessions, port: int, listening: socket.socket, *, opened: Callable[[], None]) -> None:
     import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 
     from sfumato.workbench.app import make_app
 
@@ -56,8 +59,23 @@ def _run(desk: Desk, sessions: Sessions, port: int, listening: socket.socket, *,
             await super().startup(sockets)
             opened()
 
+    class Impatient(H11Protocol):
+        """Closes a connection on which half a request came, and no more."""
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self.loop.call_later(MAX_HALF_OPEN, self.look)
+
+        def look(self) -> None:
+            begun = self.cycle is None or (self.cycle.response_complete and self.conn.trailing_data[0])
+            if begun:
+                self.transport.close()
+            elif not self.transport.is_closing():
+                self.loop.call_later(MAX_HALF_OPEN, self.look)
+
     config = uvicorn.Config(
         make_app(desk, sessions, port),
+        http=Impatient,
         log_level="warning",
         access_log=False,  # it would write tokens and names of variables to the terminal
         server_header=False,

@@ -182,6 +182,7 @@ class Line:
     text: str  # the measure as the command line takes it
     title: str
     meaning: str
+    counted: str  # the keys that it counts by
     why: str
     risk: bool
     side: str  # "at most" or "at least"
@@ -201,11 +202,18 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
     data, draft = desk.table(draft), bounding.named(desk, draft)
     measured = desk.is_kept("original", bounding.original_from(desk, draft)) or query.get("show") == "original"
     before = bounding.original(desk, draft) if measured else None
-    lines = [_line(draft, measure, decides, why, before) for measure, decides, why in _measures(desk, draft)]
+    release = query.get("fill", "")
+    shown = _filled_in(desk, draft, release) if release in bounding.RELEASES else draft
+    lines = [
+        _line(shown, measure, decides, why, before, _keys_of(data, measure))
+        for measure, decides, why in _measures(desk, shown)
+    ]
     return {
         "lines": lines,
         "measured": measured,
         "releases": bounding.RELEASES,
+        "rules": {name: bounding.rules(desk, draft, name) for name in bounding.RELEASES},
+        "filled_in": bounding.RELEASES.get(release),
         "seen": seen_before(desk, draft),
         "stated": draft.bounds_stated.replace("T", " ").replace("+00:00", " UTC"),
         "stated_after": not draft.bounds_stated.endswith(bounding.BEFORE),
@@ -229,7 +237,27 @@ def _measures(desk: Desk, draft: Draft) -> list[tuple[Measure, bool, str]]:
     return list(found.values())
 
 
-def _line(draft: Draft, measure: Measure, decides: bool, why: str, before: Any) -> Line:  # noqa: FBT001 - of _measures
+def _keys_of(data: Microdata, measure: Measure) -> str:
+    """Name the keys that a measure counts by; nothing where it counts by none."""
+    name, own = type(measure).__name__, getattr(measure, "keys", None) or getattr(measure, "variables", None)
+    if name not in ("Reidentification", "KAnonymity", "LDiversity", "IndividualRisk"):
+        return ""
+    if own:
+        return f"Counted over {', '.join(map(str, own))}."
+    scenarios = data.schema.intruders() if name == "Reidentification" else ()
+    each = [f"{one.name or 'who knows all keys'}: {', '.join(one.keys)}" for one in scenarios]
+    keys = data.schema.analysed(role="key")
+    return f"Counted over {'; '.join(each) or ', '.join(keys)}." if each or keys else ""
+
+
+def _line(
+    draft: Draft,
+    measure: Measure,
+    decides: bool,  # noqa: FBT001 - of _measures
+    why: str,
+    before: Any,
+    counted: str,
+) -> Line:
     text, about = repr(measure), measure.about
     bound = {**draft.at_most, **draft.at_least}.get(text)
     reason = None if before is None else before.reasons.get(text)
@@ -238,6 +266,7 @@ def _line(draft: Draft, measure: Measure, decides: bool, why: str, before: Any) 
         text=text,
         title=about.title,
         meaning=bounding.meaning(measure),
+        counted=counted,
         why=why,
         risk=about.purpose == "risk",
         side=about.side,
@@ -280,17 +309,17 @@ def state(desk: Desk, draft: Draft, form: Form) -> ActionResult:
 
 
 def typical(desk: Desk, draft: Draft, form: Form) -> ActionResult:
-    """Fill in the bounds that are usual for a release, to be edited."""
+    """Fill in the bounds that are usual for a release, to be edited and then stated."""
     release = form.text("release")
     if release not in bounding.RELEASES:
         raise Refused("release", "choose who will have the file")
-    draft, bounds = bounding.named(desk, draft), bounding.typical(desk, draft, release)
+    return ActionResult(goto=f"bounds?fill={release}")
+
+
+def _filled_in(desk: Desk, draft: Draft, release: str) -> Draft:
+    """Return the draft as it were if the bounds that are usual for a release were stated."""
     kept = {key: bound for key, bound in draft.at_most.items() if not _typical_before(key)}
-    title = bounding.RELEASES[release].title.lower()
-    said = f"These bounds are usual for {title}. Change what your house does otherwise."
-    return ActionResult(
-        bounding.with_bounds(desk, {**kept, **bounds}, draft.at_least), f"bounds that are usual for {title}", said=said
-    )
+    return draft.but(at_most={**kept, **bounding.typical(desk, draft, release)})
 
 
 def _typical_before(key: str) -> bool:

@@ -176,6 +176,20 @@ def set_schema_aside(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     return ActionResult(lambda old: old.but(schema="", confirmed=False), f"{SCHEMA} was set aside as {ASIDE}")
 
 
+def last_schema(desk: Desk, draft: Draft, form: Form) -> ActionResult:
+    """Take back the last schema that could be read; what stands in the file now stays beside it."""
+    place, aside = desk.folder / SCHEMA, desk.folder / ASIDE
+    if aside.exists():
+        raise Refused("", f"there is a {ASIDE} already; take it out of the folder")
+    place.rename(aside)
+    desk.write_schema(draft)
+    desk.unreadable_schema = ""
+    return ActionResult(
+        what=f"the last {SCHEMA} that could be read was taken back; the other one is {ASIDE}",
+        said=f"{SCHEMA} is again as it was read last; what stood there is kept as {ASIDE}.",
+    )
+
+
 def read_as(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     """Read the file in another encoding, or with other signs."""
     changes = {
@@ -227,6 +241,7 @@ SCREEN = Screen(
         "table": choose_table,
         "read_as": read_as,
         "without_schema": set_schema_aside,
+        "last_schema": last_schema,
         "confirm": confirm,
     },
     done=lambda desk, draft: draft.confirmed,

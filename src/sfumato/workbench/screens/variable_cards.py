@@ -1,6 +1,6 @@
 """Proposals for the schema, each a question with its answers: what a look at the table tells of its variables."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sfumato.auditing.proposals import Proposals, Proposed, proposals
@@ -16,6 +16,7 @@ from sfumato.workbench.screens.variable_wishes import Wish
 
 MIN_SHARE_OF_UNIQUE_TEXTS = 0.5  # of the texts of a variable are the only one of their kind: a name, an address?
 CALLED: dict[Special, str] = {"weight": "survey weight", "household": "household", "id": "id of the records"}
+NAME_ALONE = "its name alone says so"
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Card:
     question: str
     why: str = ""
     answers: tuple[Answer, ...] = ()
+    at_once: bool = True  # whether it may be taken together with others, without a look at each
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def foremost(open_cards: list[Card]) -> list[str]:
     firsts: dict[str, str] = {}
     for card in open_cards:
         word = card.key.split()[0]
-        if word in CALLED:
+        if word in CALLED and card.at_once:
             firsts.setdefault(word, card.key)
     return list(firsts.values()) if len(firsts) > 1 else []
 
@@ -117,24 +119,37 @@ def _specials(desk: Desk, draft: Draft, seen: Look | None) -> Iterator[Card]:
     """Yield what may be weight, household or id: by name at once, by behaviour after a closer look."""
     taken = desk.stated(draft).special()
     if seen is not None:
-        for one in seen.found.specials:
-            if one.special not in taken:
-                yield _special(one)
+        found = [one for one in seen.found.specials if one.special not in taken]
+        for one in found:
+            yield _special(one, [other for other in found if other.special == one.special and other is not one])
         return
     words: dict[str, Special] = {"weight": "weight", "household": "household", "identifier": "id"}
     for finding in findings(desk, draft):
         doubt = finding.suggestion.doubt if finding.suggestion is not None else ""
         if doubt in words and words[doubt] not in taken:
-            why = "every value occurs once" if doubt == "identifier" else "its name says so, and its values may be it"
-            yield _special(Proposed(finding.name, words[doubt], by_name=True, by_behaviour=False, why=why))
+            why = "every value occurs once" if doubt == "identifier" else "its name says so; its values are looked at"
+            yield _special(Proposed(finding.name, words[doubt], by_name=False, by_behaviour=False, why=why))
 
 
-def _special(one: Proposed) -> Card:
-    why = one.why.partition("?")[0] if one.why.endswith("at the top") else one.why
+def _special(one: Proposed, rivals: Sequence[Proposed] = ()) -> Card:
+    """Propose a weight, a household's number or an id: with the reason, and with what else may be it."""
+    why = _evidence(one)
+    if one.special == "weight" and rivals:
+        why += "".join(f". Or it is {other.name}: {_evidence(other)}" for other in rivals[:3])
     answers = [Answer(f"Yes, it is the {one.special}", Wish(one.name, special=one.special))]
     if one.special == "id":
         answers.append(Answer("An identifier: leave it out", Wish(one.name, role="identifier")))
-    return Card(f"{one.special} {one.name}", one.name, f"{one.name} is the {CALLED[one.special]}?", why, tuple(answers))
+    question = f"{one.name} is the {CALLED[one.special]}?"
+    sure = one.special != "weight" or (one.by_name and one.by_behaviour)
+    return Card(f"{one.special} {one.name}", one.name, question, why, tuple(answers), at_once=sure)
+
+
+def _evidence(one: Proposed) -> str:
+    """Say what speaks for a proposal: its name, its values, or both."""
+    why = one.why.partition("?")[0] if one.why.endswith("at the top") else one.why
+    if one.special != "weight" or not one.by_name:
+        return why
+    return f"its name says so; {why}" if one.by_behaviour else f"{NAME_ALONE}, its values do not: {why}"
 
 
 def _of_columns(desk: Desk, draft: Draft, records: int) -> Iterator[Card]:
