@@ -71,7 +71,7 @@ def test_a_page_that_asks_while_a_change_is_written_takes_it_for_no_edit_from_ou
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench.post("open", "confirm")
-    desk, write = bench.desk, bench.desk._write_schema
+    desk, write = bench.desk, bench.desk.write_schema
     asked: list[Thread] = []
 
     def slowly(draft: Draft) -> None:
@@ -80,7 +80,7 @@ def test_a_page_that_asks_while_a_change_is_written_takes_it_for_no_edit_from_ou
         asked[-1].join(0.3)  # it may not come to its end before schema.toml is written
         write(draft)
 
-    monkeypatch.setattr(desk, "_write_schema", slowly)
+    monkeypatch.setattr(desk, "write_schema", slowly)
     bench.post("variables", "say", name="sex", role="key")
     for one in asked:
         one.join()
