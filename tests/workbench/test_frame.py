@@ -139,8 +139,8 @@ def test_a_schema_that_cannot_be_read_is_told_and_loses_nothing(bench: Bench) ->
     draft = bench.draft
     (bench.desk.folder / "schema.toml").write_text("weight = [")
     answer = bench.get("variables")
-    assert answer.status_code == 422
-    assert "schema.toml" in said(answer)
+    assert answer.status_code == 200  # the page shows the last one that could be read
+    assert "schema.toml" in said(answer) and "Take back the last one that could be read" in said(answer)
     (bench.desk.folder / "schema.toml").write_text(draft.schema)
     assert bench.draft == draft
 

@@ -119,10 +119,10 @@ def test_the_preview_is_that_of_the_file_as_it_is_now(tmp_path: Path) -> None:
 def test_a_long_journal_is_not_read_from_end_to_end_for_every_page(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     journal.change(lambda old: old.but(source="a"), screen="open", what="a")
-    with journal._open() as connection:
-        plan = connection.execute(
+    with journal._open() as database:
+        plan = database.rows(
             "EXPLAIN QUERY PLAN SELECT number FROM steps WHERE parent = (SELECT step FROM now) ORDER BY number DESC"
-        ).fetchall()
+        )
     assert not [line for *_, line in plan if line.startswith("SCAN steps")]
     assert journal.undo().redo == "a"
     assert journal.redo().draft == Draft(source="a")
