@@ -71,6 +71,7 @@ def make_app(desk: Desk, sessions: Sessions, port: int) -> Guard:
         Route("/redo", pages.redo, methods=["POST"]),
         Route("/upload", pages.upload, methods=["PUT"]),
         Route("/file/{place:path}", pages.file),
+        Route("/download/{slug}", pages.download),
         Route("/static/{name}", static),
         Route("/journal", pages.journal),
         Route("/{slug}", pages.screen),
@@ -220,6 +221,19 @@ class Pages:
     async def file(self, request: Request) -> Response:
         """Give a file of the folder that a page leads to."""
         return await run_in_threadpool(served, self.desk.folder, request.path_params["place"])
+
+    async def download(self, request: Request) -> Response:
+        """Give a file that a screen makes of what it shows."""
+        make = (await run_in_threadpool(_screen, request)).download
+        if make is None:
+            raise HTTPException(404)
+
+        def made() -> Response:
+            name, text = make(self.desk, self.desk.now().draft, dict(request.query_params))
+            headers = {"content-disposition": f'attachment; filename="{name}"'}
+            return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
+
+        return await run_in_threadpool(made)
 
     async def journal(self, request: Request) -> Response:
         """Show what was done, the newest first."""

@@ -5,14 +5,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.compare.exposure import ASSUMED, Exposure, ScenarioExposure, coarsen_first, exposure
 from sfumato.report.wording import percentage
 from sfumato.table.microdata import Microdata
-from sfumato.table.schema import ALL_KEYS
+from sfumato.table.schema import ALL_KEYS, Scenario
 from sfumato.workbench.commands import read_call, reading, recoded_first
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.screens.screen import SameCommand, Screen
+from sfumato.workbench.screens import records_at_risk
+from sfumato.workbench.screens.records_at_risk import RecordLine
+from sfumato.workbench.screens.screen import SameCommand, Screen, place_of
+
+Chances = tuple[tuple[str, ...], NDArray[np.float64]]  # the keys, and a chance for each record
+Listed = tuple[tuple[str, ...], tuple[RecordLine, ...]]
 
 BEHAVES = {
     "id": "behaves like an id",
@@ -53,13 +61,23 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
     """Show the risk if it is known already or asked for (now); else leave its place, from which it is asked for."""
     recoded = recoded_first(draft) is not None
     after = recoded and "after" in query
-    of = f"{desk.form(draft)} {draft.schema} {repr(recoded_first(draft)) if after else ''}"
     schema = desk.table(draft).schema
-    shown = "now" in query or desk.is_kept("exposure", of)
-    found = desk.kept("exposure", of, lambda: exposure(_table(desk, draft, after=after))) if shown else None
+    shown = "now" in query or desk.is_kept("exposure", _of(desk, draft, after=after))
+    found = _exposure(desk, draft, after=after) if shown else None
     intruders = schema.intruders()
+    above, upto = records_at_risk.between(query)
+    keys, lines = _listed(desk, draft, query, records_at_risk.MAX_LISTED) if shown else ((), ())
     return {
         "found": found,
+        "pictures": [
+            records_at_risk.picture(_chances(desk, draft, one, after=after)[1])
+            for one in (() if found is None else found.scenarios)
+        ],
+        "listed": place_of(query.get("list", "")),
+        "above": above,
+        "upto": upto,
+        "list_keys": keys,
+        "lines": lines,
         "seen": [] if found is None else _seen(schema.names, found),
         "places": max(len(intruders), 1),
         "declared": bool(schema.scenarios),
@@ -69,6 +87,42 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         "changed": after,
         "behaves": BEHAVES,
     }
+
+
+def _chances(desk: Desk, draft: Draft, seen: ScenarioExposure, *, after: bool) -> Chances:
+    """Return the keys that an intruder of the page counts over, and the chance of each record."""
+    data = _table(desk, draft, after=after)
+    categories = data.schema.analysed("ordinal", "nominal", "date")
+    every = (*data.schema.intruders(), Scenario(ASSUMED, categories))
+    intruder = next(one for one in every if one.name == seen.name)
+    of = f"{data.fingerprint} {intruder!r}"
+    return desk.kept("chances", of, lambda: records_at_risk.record_chances(data, intruder))
+
+
+def _listed(desk: Desk, draft: Draft, query: Mapping[str, str], most: int | None) -> Listed:
+    """Return the keys and the records at risk of the intruder that an address names."""
+    after = recoded_first(draft) is not None and "after" in query
+    scenarios = _exposure(desk, draft, after=after).scenarios
+    place = place_of(query.get("list", ""))
+    if place is None or place >= len(scenarios):
+        return (), ()
+    keys, chance = _chances(desk, draft, scenarios[place], after=after)
+    return keys, records_at_risk.lines(
+        _table(desk, draft, after=after), keys, chance, *records_at_risk.between(query), most
+    )
+
+
+def download(desk: Desk, draft: Draft, query: Mapping[str, str]) -> tuple[str, str]:
+    """Return the name and the content of a file with all records at risk of a list."""
+    return "records-at-risk.csv", records_at_risk.exported(*_listed(desk, draft, query, None))
+
+
+def _of(desk: Desk, draft: Draft, *, after: bool) -> str:
+    return f"{desk.form(draft)} {draft.schema} {repr(recoded_first(draft)) if after else ''}"
+
+
+def _exposure(desk: Desk, draft: Draft, *, after: bool) -> Exposure:
+    return desk.kept("exposure", _of(desk, draft, after=after), lambda: exposure(_table(desk, draft, after=after)))
 
 
 def _table(desk: Desk, draft: Draft, *, after: bool) -> Microdata:
@@ -151,5 +205,6 @@ SCREEN = Screen(
     view=view,
     ready=lambda desk, draft: "" if draft.confirmed else "Open a file first, and confirm how it is read.",
     same=same,
+    download=download,
     optional=True,
 )
