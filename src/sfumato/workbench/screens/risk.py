@@ -20,7 +20,7 @@ from sfumato.workbench.screens.records_at_risk import RecordLine
 from sfumato.workbench.screens.screen import SameCommand, Screen, place_of
 
 Chances = tuple[tuple[str, ...], NDArray[np.float64]]  # the keys, and a chance for each record
-Listed = tuple[tuple[str, ...], tuple[RecordLine, ...]]
+RiskList = tuple[tuple[str, ...], tuple[RecordLine, ...]]
 
 BEHAVES = {
     "id": "behaves like an id",
@@ -99,7 +99,7 @@ def _chances(desk: Desk, draft: Draft, seen: ScenarioExposure, *, after: bool) -
     return desk.kept("chances", of, lambda: records_at_risk.record_chances(data, intruder))
 
 
-def _listed(desk: Desk, draft: Draft, query: Mapping[str, str], most: int | None) -> Listed:
+def _listed(desk: Desk, draft: Draft, query: Mapping[str, str], most: int | None) -> RiskList:
     """Return the keys and the records at risk of the intruder that an address names."""
     after = recoded_first(draft) is not None and "after" in query
     scenarios = _exposure(desk, draft, after=after).scenarios
