@@ -143,6 +143,15 @@ def test_a_share_that_is_none_is_refused_in_percent(tiny: Bench) -> None:
     assert "at least 0 and at most 50; got 150" in page
 
 
+def test_ten_wide_and_seventy_and_over(tiny: Bench) -> None:
+    # ages 20 21 34 35 36 50 51 80: by hand 2 below 30, 3 of 30 to 39, none of 40 to 49, 2 of 50 to 59, none, 1 from 70
+    page = done(tiny, "width", AGE, width="10", over="70")
+    assert recoded(tiny)["age"] == Recode(cuts=(30, 40, 50, 60, 70))
+    assert "<30 2" in page and "30-39 3" in page and "50-59 2" in page and "70+ 1" in page
+    assert "the last class must begin above 20 and not above 80" in done(tiny, "width", AGE, width="10", over="90")
+    assert "take a larger width" in done(tiny, "width", AGE, width="0.001", over="70")
+
+
 def test_classes_of_a_width_and_open_ends(tiny: Bench) -> None:
     done(tiny, "width", AGE, width="20")
     assert recoded(tiny)["age"] == Recode(width=20)

@@ -364,7 +364,7 @@ def cuts(desk: Desk, draft: Draft, form: Form) -> ActionResult:
 
 
 def width(desk: Desk, draft: Draft, form: Form) -> ActionResult:
-    """Put a number into classes of one width, or a date into spans of the calendar."""
+    """Put a number into classes of one width, perhaps with an open last one, or a date into spans of the calendar."""
     variable = _asked(desk, draft, form, quantity=True)
     said: Any = form.text("width") if variable.kind == "date" else _whole(form.number("width"))
     if not said or (variable.kind != "date" and said <= 0):
@@ -373,7 +373,25 @@ def width(desk: Desk, draft: Draft, form: Form) -> ActionResult:
     if variable.kind != "date" and low < high and low // said == high // said:
         ends = _told_span(variable, low, high)
         raise Refused("width", f"all values would be in one class: {variable.name} runs {ends}; take a smaller width")
+    if variable.kind != "date" and form.text("over"):
+        points = _cuts_up_to(_whole(form.number("over")), said, low, high)
+        return _kept(desk, draft, variable, "over", lambda: recodings_of(draft).with_cuts(variable.name, points))
     return _kept(desk, draft, variable, "width", lambda: recodings_of(draft).with_width(variable.name, said))
+
+
+def _cuts_up_to(over: float, width: float, low: float, high: float) -> tuple[float, ...]:
+    """Return where classes of one width begin if the last one holds all values from a limit on.
+
+    >>> _cuts_up_to(70, 10, 33.0, 95.0)
+    (40, 50, 60, 70)
+    """
+    if not low < over <= high:
+        raise Refused("over", f"the last class must begin above {low:g} and not above {high:g}; got {over:g}")
+    first = math.floor(low / width) + 1
+    steps = math.ceil(over / width) - first
+    if steps > MAX_CUTS:
+        raise Refused("width", f"these would be {steps + 2:,} classes; take a larger width")
+    return (*(_whole(round((first + step) * width, 12)) for step in range(steps)), over)
 
 
 def limits(desk: Desk, draft: Draft, form: Form) -> ActionResult:
