@@ -116,6 +116,7 @@ ASKED: dict[str, Any] = {"utility": "InformationLoss", "at_most": {"RankInterval
 SWEPT: dict[str, Any] = {"methods": [sfumato.MDAV(3)], "seed": 2**50}
 NOWHERE = Path("nowhere.csv")
 untyped: Any = sfumato  # as those call it who check no types
+facts: Any = sfumato.SweepFacts
 
 
 @pytest.mark.parametrize(
@@ -166,8 +167,14 @@ untyped: Any = sfumato  # as those call it who check no types
         (lambda: untyped.plot(MEASURED, at_most="x"), "at_most must be bounds by measure, such as .*; got 'x'"),
         (lambda: untyped.plot(MEASURED, at_most=pa.table({"x": [1]})), "at_most must be bounds by measure.* a Table"),
         (lambda: untyped.summarise(MEASURED, 5, **AXES), "summarise: examination must be an Examination; got 5"),
-        (lambda: untyped.summarise(MEASURED, **AXES, whys=True), "summarise: whys must be sentences by candidate"),
-        (lambda: untyped.summarise(MEASURED, **AXES, checked=3), "summarise: checked must be what prepare returned"),
+        (
+            lambda: untyped.summarise(MEASURED, **AXES, facts=sfumato.SweepFacts(whys=True)),
+            "summarise: whys must be sentences by candidate",
+        ),
+        (
+            lambda: untyped.summarise(MEASURED, **AXES, facts=sfumato.SweepFacts(checked=3)),
+            "summarise: checked must be what prepare returned",
+        ),
         (lambda: untyped.summarise(MEASURED, **AXES, file=None), "summarise: file must be a text; got None"),
         (lambda: untyped.write_report(DATA, "x"), "write_report: summary must be what summarise or sweep returned"),
         (lambda: untyped.look("x", False), "look: candidates must be a list of labels of candidates; got False"),

@@ -30,8 +30,6 @@ LONG = {
     ("kernels/uniques/compiled.py", "split"): 16,
     ("project/comparison.py", "audit_files"): 16,
     ("project/comparison.py", "compare_files"): 24,  # what a command takes
-    ("report/summarise.py", "summarise"): 19,
-    ("report/verdict.py", "verdict_of"): 16,
 }
 # adjectives, adverbs and participles that leave open what is bounded or held
 REFUSED = re.compile(

@@ -89,6 +89,7 @@ from .registry import catalogued as catalogued
 from .report.notebook import plot as plot
 from .report.report import write_report as write_report
 from .report.summarise import summarise as summarise
+from .report.verdict import SweepFacts as SweepFacts
 from .risk.attribution import DCAP as DCAP
 from .risk.attribution import TCAP as TCAP
 from .risk.attribution import DiSCO as DiSCO

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from html import escape
 from typing import Literal
 
@@ -82,8 +83,8 @@ def written(value: float, unit: Unit, error: float = 0.0) -> str:
 
     >>> written(0.0417, "share"), written(13.5534, "percent", 0.2134), written(2.5, "number", math.nan)
     ('4.17 %', '13.55 ± 0.21', '2.5 ± ?')
-    >>> written(123456.7, "number"), written(123456.7, "number", 321.0)
-    ('123,457', '123,457 ± 321')
+    >>> written(123456.7, "number"), written(123456.7, "number", 321.0), written(2.5e-07, "share")
+    ('123,457', '123,457 ± 321', '0.000025 %')
     """
     scale, sign = (100, " %") if unit == "share" else (1, "")
     value, error = value * scale, error * scale
@@ -93,6 +94,7 @@ def written(value: float, unit: Unit, error: float = 0.0) -> str:
         if round(error, decimals) > 0:
             return f"{value:,.{decimals}f} ± {error:,.{decimals}f}{sign}"
     shown = f"{value:,.0f}" if 9999.5 <= abs(value) < math.inf else f"{value:.4g}"
+    shown = f"{Decimal(shown):f}" if sign and "e" in shown else shown
     return shown + (" ± ?" if math.isnan(error) else "") + sign
 
 

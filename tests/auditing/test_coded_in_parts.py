@@ -9,7 +9,7 @@ import pytest
 import sfumato
 from scanned import scanned
 from sfumato import Engine, Microdata, Schema, TopBottomCoding, Variable, audit
-from sfumato.auditing.of_parts import at_hand_of_both, sample_of_both
+from sfumato.auditing.of_parts import at_hand_of_both, records_at_hand
 from sfumato.compare.work import protected_parts
 from sfumato.core import Method
 from small_survey import run
@@ -44,7 +44,7 @@ def test_few_coded_numbers_are_all_looked_at(method: Method, tmp_path: Path) -> 
     mixed = scanned(masked.take(order), tmp_path / "c", 2)
     with Engine("here"):
         for table, way in ((protected, None), (mixed, order)):
-            seen = sample_of_both(original, table, way, None, 400)
+            seen = records_at_hand(original, table, way, None, 400)
             before = seen.original.take(seen.order).columns["income"]
             assert (before != seen.protected.columns["income"]).sum() == number
             assert f"all {number} with coded ends, 0 that show the same categories" in seen.seen.notes[0]

@@ -8,7 +8,7 @@ import pyarrow as pa
 from sfumato import DateShift, GlobalRecoding, Microdata, Schema, Variable, VariableRemoval
 from sfumato.auditing.audit import audit
 from sfumato.auditing.findings import Restored
-from sfumato.auditing.guess import _in_small_classes
+from sfumato.auditing.targets import _in_small_classes
 from sfumato.table.dates import ages, day_of
 
 

@@ -16,20 +16,17 @@ from sfumato.auditing.of_parts import (
     SampleDesign,
     SuppressedRecords,
     _at_random,
-    _few_coded,
-    _Gone,
+    _gone,
     _merged,
     _of,
     _RecordOrder,
-    _Showing,
+    _showing,
     _SoughtValues,
     _too_few,
     mates,
     suppressed,
-    suppressed_in_order,
     with_how_drawn,
 )
-from sfumato.pair.half import Number
 from sfumato.table.draws import Draws
 from sfumato.table.parts import TableInParts
 from sfumato.table.treatment import Treatment
@@ -110,31 +107,28 @@ def test_records_of_a_part_that_lack_a_value_they_had() -> None:
     before, after = table([1, 2, np.nan, 4], [0, 1, 2, 0]), table([np.nan, 2, np.nan, 4], [0, -1, 2, -1])
     draws = Draws(100, "records with suppressed values")
     sought = {"pay": _SoughtValues(blanks=True), "town": _SoughtValues(blanks=True)}
-    found = _Gone(sought, draws, 5)(before, after, Number(40))
+    found = _gone(sought, draws, 5, before, after, 40)
     assert found.records == 3  # 40, 41 and 43
     assert set(found.drawn["town"].rows.tolist()) == {41, 43}
     assert found.drawn["pay"].rows.tolist() == [40]
     draw = draws.uniform("which", 40, 4)
     assert sorted(found.drawn["town"].draws.tolist()) == sorted([draw[1], draw[3]])
     # without the original all that lack a value
-    assert _Gone(sought, draws, 5)(after, Number(40)).records == 4
-    assert len(_Gone(sought, draws, 1)(after, Number(40)).drawn["town"].rows) == 1
-    assert _Gone(sought, draws, 5)(before, before, Number(0)).drawn == {}
+    assert _gone(sought, draws, 5, after, 40).records == 4
+    assert len(_gone(sought, draws, 1, after, 40).drawn["town"].rows) == 1
+    assert _gone(sought, draws, 5, before, before, 0).drawn == {}
 
 
 def test_a_few_records_that_show_each_category() -> None:
     part = table([0] * 8, [0, 1, 0, 0, 2, 1, 0, -1])
     draws = Draws(100, "records that show what was suppressed")
-    found = _Showing({"town": np.array([0, 1], dtype=np.int32)}, draws, {"town": 2})(part, Number(10))
+    found = _showing({"town": np.array([0, 1], dtype=np.int32)}, draws, {"town": 2}, part, 10)
     assert set(found) == {("town", 0), ("town", 1)}
     draw = draws.uniform("which", 10, 8)
     least = sorted([0, 2, 3, 6], key=lambda row: float(draw[row]))[:2]
     assert found["town", 0].rows.tolist() == [10 + row for row in least]
     assert set(found["town", 1].rows.tolist()) == {11, 15}
-    assert (
-        _Showing({"town": np.array([0], dtype=np.int32)}, draws, {"town": 2})(part.take(np.array([1, 4])), Number(0))
-        == {}
-    )
+    assert _showing({"town": np.array([0], dtype=np.int32)}, draws, {"town": 2}, part.take(np.array([1, 4])), 0) == {}
 
 
 @pytest.mark.parametrize("cuts", [(), (3,), (1, 2, 7)])
@@ -156,7 +150,7 @@ def test_suppressed_values_are_found_whatever_the_cut(cuts: tuple[int, ...]) -> 
     # the same records wherever they stand
     order = np.array([9, 8, 7, 6, 5, 4, 3, 2, 1, 0])
     turned = in_parts(table(blank[order], gone[order]), *cuts)
-    there = suppressed_in_order(before, turned, lambda places: order[places], 10)
+    there = suppressed(before, turned, 10, lambda places: order[places])
     assert there.records == 3
     assert sorted(there.drawn["pay"].rows.tolist()) == [2, 7, 9]
     assert there.drawn["town"].rows.tolist() == [7]
@@ -169,7 +163,7 @@ def test_a_value_that_was_missing_before_was_not_suppressed() -> None:
     blank[6] = np.nan
     before, after = in_parts(table(pay, [0] * 10), 5), in_parts(table(blank, [0] * 10), 5)
     assert suppressed(before, after, 10).drawn["pay"].rows.tolist() == [6]
-    there = suppressed_in_order(before, after, lambda places: places, 10)
+    there = suppressed(before, after, 10, lambda places: places)
     assert there.records == 1
     assert there.drawn["pay"].rows.tolist() == [6]
 
@@ -181,28 +175,26 @@ def test_where_only_some_gaps_are_looked_at_nobody_knows_how_many_are_suppressed
     blank = np.full(10, np.nan)
     blank[0] = 0.0
     before, after = in_parts(table(np.arange(10.0), [0] * 10), 5), in_parts(table(blank, [0] * 10), 5)
-    assert suppressed_in_order(before, after, lambda places: places, 1).records is None
-    assert suppressed_in_order(before, after, lambda places: places, 9).records == 9
+    assert suppressed(before, after, 1, lambda places: places).records is None
+    assert suppressed(before, after, 9, lambda places: places).records == 9
 
 
 def test_coded_ends_are_few_and_named() -> None:
-    ends = _SoughtValues(blanks=False, top=5.0)
-    many = drawn(range(CODED + 1), np.arange(CODED + 1.0).tolist())
-    found = _few_coded(SuppressedRecords(9, {"pay": many}), {"pay": ends})
-    assert len(found.drawn["pay"].rows) == CODED
-    assert found.what == "coded ends"
-    both = _few_coded(
-        SuppressedRecords(9, {"pay": many, "town": many}), {"pay": ends, "town": _SoughtValues(blanks=True)}
-    )
-    assert both.what == "suppressed values or coded ends"
-    assert len(both.drawn["town"].rows) == CODED + 1
-    assert _few_coded(SuppressedRecords(0, {}), {}).what == "suppressed values"
     coded = Schema((Variable("pay", treatment=Treatment(top=20.0)), SCHEMA["town"]))
     before = in_parts(table([10, 20, 30, 40], [0] * 4), 2)
     after = in_parts(table([10, 20, 20, 20], [0] * 4, coded), 2)
     beyond = suppressed(before, after, 9)
     assert beyond.what == "coded ends"
     assert sorted(beyond.drawn["pay"].rows.tolist()) == [2, 3]
+    size = CODED + 1  # all of which were coded, and one town of which was suppressed
+    many, towns = np.full(size, 30.0), [-1, *[0] * (size - 1)]
+    told = Schema((coded["pay"], Variable("town", "nominal", categories=TOWNS, treatment=Treatment(suppressed=1))))
+    both = suppressed(
+        in_parts(table(many, [0] * size), 90), in_parts(table(np.full(size, 20.0), towns, told), 90), size
+    )
+    assert both.what == "suppressed values or coded ends"
+    assert {name: len(found.rows) for name, found in both.drawn.items()} == {"pay": CODED, "town": 1}
+    assert suppressed(before, before, 9).what == "suppressed values"
 
 
 def test_mates_show_the_category_of_a_suppressed_value() -> None:

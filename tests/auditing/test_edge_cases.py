@@ -12,7 +12,7 @@ from leaky import blanked, data, shuffled, survey
 
 from sfumato import DataError, LocalSuppression, Noise, ParameterError, audit, household_survey
 from sfumato.auditing import audit as module
-from sfumato.auditing import routes, trials
+from sfumato.auditing import routes, targets
 from sfumato.auditing.findings import Restored
 from sfumato.auditing.matching import match
 
@@ -80,7 +80,7 @@ def test_large_tables_are_sampled_and_say_so(monkeypatch: pytest.MonkeyPatch) ->
     kept = table.assign(copy=np.log(table["wages"]))
     masked = kept.drop(columns="wages")
     whole = audit(data(kept), masked, rng=1)
-    for place in (trials, module):
+    for place in (targets, module):
         monkeypatch.setattr(place, "MAX_TRIED_VALUES", 300)
         monkeypatch.setattr(place, "SCREENED", (400, 100))
     monkeypatch.setattr(routes, "PAIRED", (300, 50))
@@ -181,10 +181,11 @@ def test_a_chance_of_a_false_alarm_is_shared_by_routes_and_by_what_each_of_them_
     monkeypatch.setattr(module, "judged_by", judged)
     tries = [SimpleNamespace(tests=tests) for tests in (2, 3, 1)]
     found = [("columns", tries[:2]), ("order", tries[2:]), ("ids", "no id")]
-    monkeypatch.setattr(module, "each", lambda setting: found)
+    monkeypatch.setattr(module, "ROUTES", {name: lambda _, trials=trials: trials for name, trials in found})
     monkeypatch.setattr("sfumato.auditing.audit.examples", lambda *_: ())
     matching: Any = SimpleNamespace(records=np.arange(3))
-    routes = module._judged(SimpleNamespace(original=None), matching, 0.1)  # type: ignore[arg-type]
+    setting: Any = SimpleNamespace(original=None, targets=(1,))
+    routes = module._judged(setting, matching, 0.1)  # type: ignore[arg-type]
     assert levels == pytest.approx([0.001, 0.001, 0.005])
     assert [route.untried for route in routes] == ["", "", "no id"]
 
@@ -200,19 +201,17 @@ def test_the_worst_of_a_route_is_an_alarm_and_exceeds_the_guess_most_in_terms_of
 
 
 def test_what_was_done_for_one_variable_on_a_sample_is_said() -> None:
-    def said(*targets: dict[str, Any]) -> list[str]:
+    def said(*offered: dict[str, Any]) -> list[str]:
         made = []
-        for one in targets:
-            aim = SimpleNamespace(
-                cells=np.arange(one.get("cells", 9)), taught=one.get("taught", True), hidden=one.get("hidden")
-            )
-            made.append(SimpleNamespace(aim=aim, screened=one.get("screened", False)))
+        for one in offered:
+            made.append(SimpleNamespace(**{"taught": True, "hidden": None, "screened": False, **one}))
+            made[-1].cells = np.arange(one.get("cells", 9))
         return module._sampled(SimpleNamespace(targets=made))  # type: ignore[arg-type]
 
     plain: dict[str, Any] = {}
     assert said() == said(plain, plain) == []
     changed: list[tuple[dict[str, Any], str]] = [
-        ({"cells": trials.MAX_TRIED_VALUES + 1}, "of a variable with more protected values"),
+        ({"cells": targets.MAX_TRIED_VALUES + 1}, "of a variable with more protected values"),
         ({"screened": True}, "other columns were looked through"),
         ({"taught": False}, "where too few values of a variable stand as they were"),
         ({"hidden": np.ones(3, dtype=bool)}, "where no record shows a category any more"),
@@ -220,4 +219,4 @@ def test_what_was_done_for_one_variable_on_a_sample_is_said() -> None:
     for one, beginning in changed:
         (line,) = said(plain, one)
         assert line.startswith(beginning)
-    assert said({"cells": trials.MAX_TRIED_VALUES}) == []
+    assert said({"cells": targets.MAX_TRIED_VALUES}) == []

@@ -10,34 +10,43 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import Microdata, Schema, Variable
-from sfumato.auditing.aims import Aim, Ranks, Values, _hidden, _teaches, aims, close, gone, numbers, spelled
-from sfumato.auditing.evidence import Evidence, UnseenCategories, _one_by_one
-from sfumato.auditing.guess import (
+from sfumato.auditing.evidence import Evidence, _one_by_one, told_by_code
+from sfumato.auditing.targets import (
     MIN_IN_BAND,
+    Ranks,
+    Target,
+    Values,
+    _hidden,
     _in_small_classes,
     _nearest,
+    _teaches,
     best_guess,
+    close,
     exact_guess,
+    gone,
     modes,
+    numbers,
+    spelled,
+    targets_of,
     unaware_guess,
 )
 
 
-def category(truth: Any, told: Any, *, taught: bool = True, band: Any = None, level: str = "as published") -> Aim:
+def category(truth: Any, told: Any, *, taught: bool = True, band: Any = None, level: str = "as published") -> Target:
     levels = np.array(list("abcdefgh"), dtype=object)
     codes, published = (np.asarray(one, dtype=np.int64) for one in (truth, told))
     bands = published + 1 if band is None else np.asarray(band, dtype=np.int64)
     cells = np.flatnonzero((codes >= 0) & (codes != published))
-    return Aim("x", level, False, Values(codes, levels), Values(published, levels), bands, cells, taught)  # type: ignore[arg-type]
+    return Target("x", level, False, Values(codes, levels), Values(published, levels), bands, cells, taught)  # type: ignore[arg-type]
 
 
-def number(truth: Any, told: Any, near: float, *, taught: bool = True, **more: Any) -> Aim:
+def number(truth: Any, told: Any, near: float, *, taught: bool = True, **more: Any) -> Target:
     values, published = (np.asarray(one, dtype=np.float64) for one in (truth, told))
     cells = np.flatnonzero(~np.isnan(values) & ~close(values, published))
     bands = (~np.isnan(published)).astype(np.int64)
     ranks = Ranks.of(values, near)
     level = more.pop("level", "as published")
-    return Aim("x", level, True, numbers(values), numbers(published), bands, cells, taught, ranks, published, **more)
+    return Target("x", level, True, numbers(values), numbers(published), bands, cells, taught, ranks, published, **more)
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=1, max_size=30))
@@ -138,7 +147,7 @@ def test_of_a_number_met_exactly_another_record_must_share_it() -> None:
     # blanks 5, 5, 6, 7: 5 is the commonest, twice; changed 7, 7, 8: 7, twice
     assert exact_guess(aim).tolist() == [True, True, False, False, True, True, False]
     ages = numbers(np.array([30.0, 41.0, 30.0, 41.0, 30.0]))  # two share the 41, which three in the band have not
-    same = Aim("age", "in full", True, ages, ages, np.zeros(5, dtype=np.int64), np.arange(5), taught=False)
+    same = Target("age", "in full", True, ages, ages, np.zeros(5, dtype=np.int64), np.arange(5), taught=False)
     assert exact_guess(same).tolist() == [True, False, True, False, True]
 
 
@@ -146,16 +155,16 @@ def test_an_intruder_with_the_file_alone_takes_the_commonest_value_or_draws() ->
     """Published: a 6, b 4. Blank: b, b, a. The commonest is right for one of three, a draw for .4 + .4 + .6 = 1.4."""
     truth, told = [0] * 6 + [1] * 4 + [1, 1, 0], [0] * 6 + [1] * 4 + [-1] * 3
     aim = category(truth, told)
-    likely = unaware_guess(aim, best_guess(aim))
+    likely = unaware_guess(aim)
     assert likely is not None
     assert np.isnan(likely[:10]).all()  # nothing to decide: shown values stay as they are
     np.testing.assert_allclose(likely[10:], [0.4, 0.4, 0.6])
     common = category([*truth[:-3], 0, 0, 1], told)
-    likely = unaware_guess(common, best_guess(common))
+    likely = unaware_guess(common)
     assert likely is not None
     np.testing.assert_allclose(likely[10:], [1, 1, 0])  # 2 of 3 against .6 + .6 + .4
     coarse = category(truth, told, level="in full")
-    assert unaware_guess(coarse, best_guess(coarse)) is None
+    assert unaware_guess(coarse) is None
 
 
 def test_a_published_category_is_taken_for_what_it_stands_for_most_often() -> None:
@@ -163,18 +172,18 @@ def test_a_published_category_is_taken_for_what_it_stands_for_most_often() -> No
     truth = [1] * 7 + [0] * 5 + [3] * 5 + [2] * 4
     told = [0] * 12 + [2] * 9
     aim = category(truth, told)
-    likely = unaware_guess(aim, best_guess(aim))
+    likely = unaware_guess(aim)
     assert likely is not None
     np.testing.assert_allclose(likely[:12], [1] * 7 + [0] * 5)
     np.testing.assert_allclose(likely[12:], [0] * 5 + [1] * 4)  # each by itself, or by a, the commonest: 4 against 0
     # of ten published c the change shows
     more = category([*truth, 3], [*told, 2])
-    likely = unaware_guess(more, best_guess(more))
+    likely = unaware_guess(more)
     assert likely is not None
     np.testing.assert_allclose(likely[12:], [1] * 5 + [0] * 4 + [1])
     # few that are mostly the commonest in truth: by that one
     few = category([0] * 12 + [0] * 6 + [2] * 3, [0] * 12 + [2] * 9)
-    likely = unaware_guess(few, best_guess(few))
+    likely = unaware_guess(few)
     assert likely is not None
     np.testing.assert_allclose(likely[12:], [1] * 6 + [0] * 3)
 
@@ -183,13 +192,13 @@ def test_a_blank_number_is_guessed_from_those_published() -> None:
     """Published 0 to 9 and again 3, 3; blank 3, 20, 21. The number near most is 3: right once, a draw .25 + 0 + 0."""
     published = [*map(float, range(10)), 3.0, 3.0]
     aim = number([*published, 3.0, 20.0, 21.0], [*published, *[np.nan] * 3], 0.0)
-    likely = unaware_guess(aim, best_guess(aim))
+    likely = unaware_guess(aim)
     assert likely is not None
     assert np.isnan(likely[:12]).all()
     np.testing.assert_allclose(likely[12:], [1, 0, 0])
     # blank 1, 2, 4: each is one of twelve published, the commonest is none of them
     draw = number([*published, 1.0, 2.0, 4.0], [*published, *[np.nan] * 3], 0.0)
-    likely = unaware_guess(draw, best_guess(draw))
+    likely = unaware_guess(draw)
     assert likely is not None
     np.testing.assert_allclose(likely[12:], [1 / 12] * 3)
 
@@ -199,19 +208,20 @@ def test_what_is_protected_by_hand() -> None:
     schema = Schema((Variable("age"), Variable("town", "nominal", categories=("A", "B", "C"))))
     before = Microdata(schema, {"age": np.array([30.0, 40.0, 50.0, np.nan]), "town": np.array([0, 1, 2, -1], np.int32)})
     after = Microdata(schema, {"age": np.array([30.0, np.nan, 51.0, 7.0]), "town": np.array([0, 1, 1, 0], np.int32)})
-    found = {aim.name: aim for aim in aims(before, after, 0.25)}
+    found = {aim.name: aim for aim in targets_of(before, after, 0.25)}
     assert found["age"].cells.tolist() == [1, 2]  # 40 blank, 50 changed; where nothing was, nothing is protected
     assert found["age"].band.tolist() == [1, 0, 1, 1]
     assert found["age"].ranks is not None
     assert found["age"].ranks.distance == 0.75  # a quarter of three ages
     assert found["town"].cells.tolist() == [2]
-    assert not list(aims(before, before, 0.25))
+    assert not list(targets_of(before, before, 0.25))
     removed = next(gone(before, "town", 0.25))
     assert removed.cells.tolist() == [0, 1, 2]
     assert removed.level == "in full"
     assert not removed.taught
     assert not removed.told.present.any()
-    assert [aim.name for aim in aims(before, Microdata(schema.only(["age"]), {"age": after.columns["age"]}), 0.25)] == [
+    alone = Microdata(schema.only(["age"]), {"age": after.columns["age"]})
+    assert [aim.name for aim in targets_of(before, alone, 0.25)] == [
         "age",
         "town",
     ]
@@ -222,7 +232,7 @@ def test_a_class_that_is_published_is_the_band_of_its_records() -> None:
     before = Microdata(Schema((Variable("pay"),)), {"pay": np.arange(12.0)})
     classes = Variable("pay", "nominal", categories=("low", "middle", "high"))
     after = Microdata(Schema((classes,)), {"pay": np.repeat([2, 0, 1], 4).astype(np.int32)})
-    aim = next(iter(aims(before, after, 0.1)))
+    aim = next(iter(targets_of(before, after, 0.1)))
     assert (aim.level, aim.taught) == ("in full", False)
     assert aim.cells.tolist() == list(range(12))
     assert len(set(aim.band.tolist())) == 3
@@ -242,9 +252,12 @@ def test_answers_are_right_by_category_and_by_rank() -> None:
     assert right.tolist() == exact.tolist() == [True, False, False, False]
 
 
-def test_an_aim_in_a_part_of_the_rows() -> None:
+def test_a_target_in_a_part_of_the_rows() -> None:
+    """Two records teach, those numbered 2 and 4 first in random order, and of two that are asked the one numbered 1."""
     aim = number([1, 2, 3, 4, 5], [1, np.nan, 3, np.nan, 5], 0.2, hidden=np.array([False, True, False, False, True]))
-    part = aim.part(np.array([1, 2, 4]))
+    part, rows = replace(aim, order=np.array([2, 4, 1, 0, 3])).part(2, 1)
+    assert rows.tolist() == [1, 2, 4]
+    assert part.guess.values.tolist() == aim.guess.values[:1].tolist()
     assert part.cells.tolist() == [0]
     assert part.truth.codes.tolist() == [1, 2, 4]
     assert part.told.present.tolist() == [False, True, True]
@@ -327,13 +340,12 @@ def test_a_recoding_goes_one_by_one() -> None:
 def test_a_code_that_nobody_else_has_is_the_category_that_nobody_shows() -> None:
     truth = np.array([0] * 20 + [1] * 10 + [2] * 10 + [3, 4, 4])
     told = np.where(truth > 2, -1, truth)
-    unseen = UnseenCategories.of(category(truth, told))
-    assert unseen is not None
-    assert np.flatnonzero(unseen.rows).tolist() == [40, 41, 42]
-    assert np.flatnonzero(unseen.shown).tolist() == list(range(40))
+    target = category(truth, told)
+    assert target.unseen is not None
+    assert [np.flatnonzero(rows).tolist() for rows in target.unseen] == [[40, 41, 42], list(range(40))]
 
     def told_by(codes: Any, blank: Any = None, shown: tuple[str, ...] = ("code",)) -> list[int] | None:
-        found = unseen.told(Evidence(shown, np.asarray(codes), ordered=False, blank=blank))
+        found = told_by_code(target, Evidence(shown, np.asarray(codes), ordered=False, blank=blank))
         return None if found is None else np.flatnonzero(found).tolist()
 
     assert told_by(truth) == [40, 41, 42]
@@ -349,5 +361,5 @@ def test_a_code_that_nobody_else_has_is_the_category_that_nobody_shows() -> None
     assert told_by(apart) == [40, 41, 42]
     apart[40] = 10
     assert told_by(apart) is None
-    assert UnseenCategories.of(category([0, 1, 1], [0, -1, 1])) is None  # somebody shows it
-    assert UnseenCategories.of(number([1, 2], [1, np.nan], 0.1)) is None
+    assert category([0, 1, 1], [0, -1, 1]).unseen is None  # somebody shows it
+    assert number([1, 2], [1, np.nan], 0.1).unseen is None

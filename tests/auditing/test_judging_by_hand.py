@@ -8,18 +8,14 @@ import pytest
 from scipy.stats import binom
 
 from sfumato.auditing import trials
-from sfumato.auditing.aims import Aim, Ranks, Values
 from sfumato.auditing.audit import _given_back
 from sfumato.auditing.evidence import Evidence
 from sfumato.auditing.findings import Name
-from sfumato.auditing.guess import Guess
+from sfumato.auditing.targets import Guess, Ranks, Target, Values, luck
 from sfumato.auditing.trials import (
-    Sample,
-    Target,
     Trial,
     _exactly,
     _independent,
-    _luck,
     _only_associated,
     _restores,
     _with_the_file_alone,
@@ -52,11 +48,11 @@ def trial(
     levels: Any = np.arange(size, dtype=np.float64) if number else np.array(list("abcde"), dtype=object)
     ranks = Ranks.of(levels, 0.01) if number else None
     truth, told = Values(codes, levels), Values(np.full(size, -1), levels)
-    aim = Aim("x", "as published", number, truth, told, np.zeros(size, dtype=np.int64), np.arange(size), True, ranks)
+    aim = Target("x", "as published", number, truth, told, np.zeros(size, dtype=np.int64), np.arange(size), True, ranks)
     right = first(guess, size)[::-1]
     values = np.where(right, levels, -1.0) if number else np.where(right, codes, (codes + 1) % 5)
     units = np.arange(size) // 2 if pairs else None
-    target = Target(aim, Guess(values, right, chance), Sample(np.arange(size)), units)
+    target = replace(aim, prior=Guess(values, right, chance), order=np.arange(size), units=units)
     target.__dict__["unaware"] = unaware
     was_right = first(restored, size)
     was_exact = was_right if exact is None else first(exact, size)
@@ -154,23 +150,23 @@ def test_members_of_a_household_count_as_one() -> None:
 
 @pytest.mark.parametrize(("share", "values", "p"), [(0.6, 10, 0.4), (0.3, 10, 0.25), (1.0, 7, 0.5), (0.58, 100, 0.5)])
 def test_luck_is_a_binomial_tail(share: float, values: int, p: float) -> None:
-    assert _luck(share, values, p) == pytest.approx(binom.sf(round(share * values) - 1, values, p))
+    assert luck(share, values, p) == pytest.approx(binom.sf(round(share * values) - 1, values, p))
 
 
 def test_luck_of_none_is_certain_and_parts_of_a_value_do_not_count() -> None:
-    assert _luck(0.0, 10, 0.4) == 1.0
-    assert _luck(0.09, 10, 0.4) == 1.0  # not one
-    assert _luck(0.69, 10, 0.4) == pytest.approx(binom.sf(5, 10, 0.4))  # six, not seven
+    assert luck(0.0, 10, 0.4) == 1.0
+    assert luck(0.09, 10, 0.4) == 1.0  # not one
+    assert luck(0.69, 10, 0.4) == pytest.approx(binom.sf(5, 10, 0.4))  # six, not seven
 
 
 def test_surprise_of_few_values_is_granted_what_is_common() -> None:
     few = Guess(np.zeros(29), first(0.1, 29), 0.5)
-    assert few.surprise(20.0, 29) == pytest.approx(binom.sf(19, 29, 0.5))
+    assert few.granted == 0.5
+    assert luck(20 / 29, 29, few.granted) == pytest.approx(binom.sf(19, 29, 0.5))
     several = Guess(np.zeros(30), first(0.1, 30), 0.5)
     assert several.share == pytest.approx(0.1)
-    assert several.surprise(9.0, 30) == pytest.approx(binom.sf(8, 30, 0.1))
-    assert few.surprise(0.0, 29) == 1.0
-    assert few.surprise(1.0, 29) == pytest.approx(1 - 0.5**29)
+    assert several.granted == pytest.approx(0.1)
+    assert luck(1 / 29, 29, few.granted) == pytest.approx(1 - 0.5**29)
 
 
 def test_what_is_met_exactly_by_hand() -> None:
@@ -178,9 +174,9 @@ def test_what_is_met_exactly_by_hand() -> None:
     one = trial(0.9, 0.9, number=True, exact=0.4, chance=0.05)
     one.target.__dict__["guessable_exactly"] = first(0.1, 100)
     met = _exactly(one)
-    assert met.restored == 0.4
-    assert met.guess == pytest.approx(0.1)
-    assert met.luck == pytest.approx(binom.sf(39, 100, 0.1))
+    assert met[0] == 0.4
+    assert met[1] == pytest.approx(0.1)
+    assert met[2] == pytest.approx(binom.sf(39, 100, 0.1))
     judged = judged_by("weight", one, LEVEL, MARGIN)
     assert (judged.reading, judged.basis, judged.restored, judged.guess) == ("restores", "exactly", 0.4, 0.1)
     # another column would have to give two thirds of the .9 open
@@ -195,18 +191,18 @@ def test_luck_with_few_numbers_is_granted_the_commonest() -> None:
     """Of ten numbers eight are the same: whoever says that one is right for .8 of them."""
     one = trial(0.9, 0.9, 10, number=True, exact=0.9, chance=0.05)
     codes = np.array([3] * 8 + [4, 5])
-    truth = Values(codes, one.target.aim.truth.levels)
-    target = replace(one.target, aim=replace(one.target.aim, truth=truth))
+    truth = Values(codes, one.target.truth.levels)
+    target = replace(one.target, truth=truth)
     target.__dict__["guessable_exactly"] = first(0.1, 10)
     met = _exactly(replace(one, target=target))
-    assert met.luck == pytest.approx(binom.sf(8, 10, 0.8))
-    assert met.guess == pytest.approx(0.1)
+    assert met[2] == pytest.approx(binom.sf(8, 10, 0.8))
+    assert met[1] == pytest.approx(0.1)
     # of nine that are there the least one is in six
     codes = np.array([0] * 6 + [4, 5, 6, -1])
-    truth = Values(codes, one.target.aim.truth.levels)
-    target = replace(one.target, aim=replace(one.target.aim, truth=truth))
+    truth = Values(codes, one.target.truth.levels)
+    target = replace(one.target, truth=truth)
     target.__dict__["guessable_exactly"] = first(0.1, 10)
-    assert _exactly(replace(one, target=target)).luck == pytest.approx(binom.sf(8, 10, 6 / 9))
+    assert _exactly(replace(one, target=target))[2] == pytest.approx(binom.sf(8, 10, 6 / 9))
 
 
 def with_unchanged(changed: int, unchanged: int, right: float, elsewhere: float, likely: float) -> Trial:
@@ -214,8 +210,8 @@ def with_unchanged(changed: int, unchanged: int, right: float, elsewhere: float,
     size = changed + unchanged
     one = trial(1.0, 0.5, size, unaware=np.full(size, likely))
     cells = np.arange(changed)
-    aim = replace(one.target.aim, cells=cells)
-    target = Target(aim, Guess(np.zeros(changed), first(0.5, changed), 0.2), one.target.sample, None)
+    guess = Guess(np.zeros(changed), first(0.5, changed), 0.2)
+    target = replace(one.target, cells=cells, prior=guess, units=None)
     target.__dict__["unaware"] = np.full(size, likely)
     rows = np.arange(changed, size)
     return replace(
@@ -237,15 +233,15 @@ def test_whoever_has_the_file_alone_is_judged_over_all_records() -> None:
     """
     found = _with_the_file_alone(with_unchanged(40, 160, 0.9, 0.95, 0.5))
     assert found is not None
-    assert found.restored == pytest.approx(0.7)
-    assert found.guess == 0.0
-    assert found.luck == pytest.approx(binom.sf(187, 200, 0.5), rel=1e-6, abs=1e-300)
+    assert found[0] == pytest.approx(0.7)
+    assert found[1] == 0.0
+    assert found[2] == pytest.approx(binom.sf(187, 200, 0.5), rel=1e-6, abs=1e-300)
     # a guess right for 9 in 10 misses 4 and 16, half of the changed ones
     better = _with_the_file_alone(with_unchanged(40, 160, 1.0, 0.95, 0.9))
     assert better is not None
-    assert better.restored == pytest.approx(1 - 8 / 40)
-    assert better.guess == pytest.approx(1 - 20 / 40)
-    assert better.luck == pytest.approx(binom.sf(191, 200, 0.9), rel=1e-6)
+    assert better[0] == pytest.approx(1 - 8 / 40)
+    assert better[1] == pytest.approx(1 - 20 / 40)
+    assert better[2] == pytest.approx(binom.sf(191, 200, 0.9), rel=1e-6)
 
 
 def test_evidence_that_is_blank_itself_says_nothing() -> None:
@@ -254,7 +250,7 @@ def test_evidence_that_is_blank_itself_says_nothing() -> None:
     blank[:20] = True  # of the 40 changed values half have evidence, the others are guessed: 10 of 20 wrong
     found = _with_the_file_alone(replace(one, evidence=replace(one.evidence, blank=blank)))
     assert found is not None
-    assert found.restored == pytest.approx(1 - 10 / 40)
+    assert found[0] == pytest.approx(1 - 10 / 40)
     assert _with_the_file_alone(trial(0.9, 0.5)) is None  # not asked
 
 
@@ -271,10 +267,8 @@ def test_evidence_that_is_blank_itself_says_nothing() -> None:
 def test_what_restores_besides_the_distribution(
     restored: float, guess: float, luck: float, dependent: bool, expected: bool
 ) -> None:
-    from sfumato.auditing.trials import _Compared
-
     one = trial(0.5, 0.5)
-    assert _restores(_Compared(restored, guess, luck), one, LEVEL, MARGIN, dependent=dependent) == expected
+    assert _restores((restored, guess, luck), one, LEVEL, MARGIN, dependent=dependent) == expected
 
 
 @pytest.mark.parametrize("kind", ["the file alone", "exactly"])
@@ -283,9 +277,9 @@ def test_the_further_comparisons_share_a_fifth_of_the_chance_of_a_false_alarm(
     kind: str, luck: float, restores: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a chance of .01 in all, .008 are for the first comparison, and .001 for each of the other two."""
-    figures = trials._Compared(0.9, 0.1, luck)
+    figures = (0.9, 0.1, luck)
     monkeypatch.setattr(trials, "_with_the_file_alone", lambda one: figures if kind == "the file alone" else None)
-    monkeypatch.setattr(trials, "_exactly", lambda one: figures if kind == "exactly" else trials._Compared(0, 0, 1))
+    monkeypatch.setattr(trials, "_exactly", lambda one: figures if kind == "exactly" else (0.0, 0.0, 1.0))
     one = trial(0.45, 0.4, number=True, chance=0.2)  # no more than the margin at first
     found = judged_by("weight", one, LEVEL, MARGIN)
     assert found.alarm == restores

@@ -11,8 +11,7 @@ from scipy.stats import binom
 from sfumato import Microdata, Schema, Variable, audit
 from sfumato.auditing import audit as module
 from sfumato.auditing import belonging
-from sfumato.auditing.aims import aims
-from sfumato.auditing.audit import _depends, _told, with_zero_weights
+from sfumato.auditing.audit import _depends, _told, with_alarms, with_zero_weights
 from sfumato.auditing.audit import _usual as usual_answer
 from sfumato.auditing.belonging import (
     _goes_alike,
@@ -21,12 +20,11 @@ from sfumato.auditing.belonging import (
     _Rule,
     _rules,
     _usual,
-    _with,
     told_by_others,
     with_told_by_others,
 )
 from sfumato.auditing.findings import Restored, Route
-from sfumato.auditing.guess import best_guess
+from sfumato.auditing.targets import best_guess, targets_of
 
 
 def table(columns: dict[str, Any], **special: Any) -> Microdata:
@@ -85,10 +83,10 @@ def test_of_several_numbers_told_by_other_waves_the_first_weighs_the_excess_with
     before = audit(data, blanked(data, pay=[3, 9, 27]))
     alarms = [replace(told(0.75, 0.05, 25), variable="many"), replace(told(0.95, 0.05, 16), variable="zest")]
     for offered in (alarms, alarms[::-1]):
-        route = _with(before, offered)["household"]
+        route = with_alarms(before, "household", offered, lambda names: f"suppress {names} in all records")["household"]
         assert [one.variable for one in route.by_variable][:2] == ["zest", "many"]
-        assert route.repair.startswith("suppress zest and many in all records")
-    assert not _with(before, alarms).passed
+        assert route.repair == "suppress zest and many in all records"
+    assert not with_alarms(before, "household", alarms, str).passed
 
 
 def panel(waves: int = 4, persons: int = 60, *, home: str = "person") -> Microdata:
@@ -174,7 +172,7 @@ def survey(zero: int, wrong: int = 0) -> tuple[Microdata, Microdata]:
 
 def test_a_weight_of_zero_that_tells_a_region_is_an_alarm() -> None:
     before, after = survey(20)
-    aim = next(iter(aims(before, after, 0.01)))
+    aim = next(iter(targets_of(before, after, 0.01)))
     judged = _told(aim, after.weights() == 0, "w")
     assert judged is not None
     found, luck = judged
@@ -226,10 +224,10 @@ def test_one_answer_for_all_is_the_commonest_or_the_median() -> None:
     schema = Schema((Variable("age"),))
     before = Microdata(schema, {"age": np.array([1.0, 2.0, 9.0, 4.0])})
     after = Microdata(schema, {"age": np.full(4, np.nan)})
-    aim = next(iter(aims(before, after, 0.01)))
+    aim = next(iter(targets_of(before, after, 0.01)))
     assert usual_answer(aim, np.array([0, 1, 2])).tolist() == [2.0] * 3
     town = table({"t": list("abbc")})
-    towns = next(iter(aims(town, town.replace({"t": np.full(4, -1, dtype=np.int32)}), 0.01)))
+    towns = next(iter(targets_of(town, town.replace({"t": np.full(4, -1, dtype=np.int32)}), 0.01)))
     assert {str(towns.truth.levels[code]) for code in usual_answer(towns, np.arange(4)).tolist()} == {"b"}
 
 
@@ -246,7 +244,7 @@ def test_the_alarm_that_is_told_first_weighs_the_excess_with_the_root_of_the_val
         return replace(told(restored, 0.05, values), variable=name)
 
     def named(*offered: Restored, luck: float = 0.0) -> list[str]:
-        monkeypatch.setattr(module, "aims", lambda *_: list(offered))
+        monkeypatch.setattr(module, "targets_of", lambda *_: list(offered))
         monkeypatch.setattr(module, "_told", lambda one, *_: (one, luck))
         return [one.variable for one in with_zero_weights(found, before, after)["weight"].by_variable]
 

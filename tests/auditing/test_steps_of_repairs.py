@@ -9,10 +9,8 @@ import pytest
 
 from sfumato import Microdata, Schema, Variable
 from sfumato.auditing import repairs, routes
-from sfumato.auditing.aims import Aim, Values, aims
 from sfumato.auditing.evidence import Evidence
 from sfumato.auditing.findings import Audit, Restored, Route
-from sfumato.auditing.guess import best_guess
 from sfumato.auditing.of_parts import SampleDesign
 from sfumato.auditing.repairs import (
     COPY,
@@ -30,7 +28,8 @@ from sfumato.auditing.repairs import (
     record_order,
 )
 from sfumato.auditing.routes import Setting, combined, joined
-from sfumato.auditing.trials import Sample, Target, tried
+from sfumato.auditing.targets import Target, Values, targets_of
+from sfumato.auditing.trials import tried
 
 ROLES = (Variable("key", "nominal", role="key"), Variable("pay", role="confidential"))
 
@@ -358,9 +357,10 @@ def either(size: int = 200) -> tuple[Target, list[Evidence]]:
     levels = np.array(["no", "yes"], dtype=object)
     band = (told >= 0).astype(np.int64)
     cells = np.flatnonzero(told < 0)
-    aim = Aim("x", "as published", False, Values(truth, levels), Values(told, levels), band, cells, True)
-    target = Target(aim, best_guess(aim), Sample(np.arange(size)), None)
-    return target, [Evidence((name,), codes, ordered=False) for name, codes in zip("abcd", coins, strict=True)]
+    aim = Target("x", "as published", False, Values(truth, levels), Values(told, levels), band, cells, True)
+    return replace(aim, order=np.arange(size)), [
+        Evidence((name,), codes, ordered=False) for name, codes in zip("abcd", coins, strict=True)
+    ]
 
 
 def test_two_columns_tell_together_what_none_tells_alone() -> None:
@@ -372,7 +372,7 @@ def test_two_columns_tell_together_what_none_tells_alone() -> None:
     assert found.tests >= 6  # six pairs at least, and sets of three
     assert all(tried(target, one).share < 0.8 for one in coins)
     assert combined(target, coins[:1], 6) is None
-    itself = Evidence(("x",), target.aim.truth.codes, ordered=False)
+    itself = Evidence(("x",), target.truth.codes, ordered=False)
     assert combined(target, [itself, coins[0]], 6) is None
 
 
@@ -402,7 +402,7 @@ def test_sums_are_read_off_what_is_published() -> None:
     one, two = rng.integers(1, 999, 60).astype(float), rng.integers(1, 999, 60).astype(float)
     data = table({"one": one, "two": two, "all": one + two})
     blank = hidden(data, "all", np.arange(0, 60, 6))
-    targets = tuple(Target(aim, best_guess(aim), Sample(np.arange(60)), None) for aim in aims(data, blank, 0.01))
+    targets = tuple(replace(one, order=np.arange(60)) for one in targets_of(data, blank, 0.01))
     found = routes.sums(Setting(data, blank, targets, None, 0.01, None, []))
     assert not isinstance(found, str)
     assert (found[0].share, found[0].holds, found[0].checked) == (1.0, 1.0, 60)
@@ -416,9 +416,8 @@ def test_a_relation_of_numbers_is_checked_on_those_it_answers() -> None:
     code = np.append(np.repeat(np.arange(30), 2), np.arange(30, 40))
     data = table({"code": code, "pay": code * 100.0})
     blank = hidden(data, "pay", np.arange(0, 60, 6))
-    (aim,) = (one for one in aims(data, blank, 0.01) if one.name == "pay" and one.number)
-    target = Target(aim, best_guess(aim), Sample(np.arange(70)), None)
-    found = tried(target, Evidence(("code",), code, ordered=False))
+    (target,) = (one for one in targets_of(data, blank, 0.01) if one.name == "pay" and one.number)
+    found = tried(replace(target, order=np.arange(70)), Evidence(("code",), code, ordered=False))
     assert found.share == 1
     # of the 60 that show their amount, 40 have another of their code; 10 have one that is blank, 10 have none
     assert (found.holds, found.checked) == (1.0, 40)

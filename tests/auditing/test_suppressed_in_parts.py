@@ -13,7 +13,7 @@ from how_often import TABLES
 from scanned import scanned
 from sfumato import Engine, Microdata, TableInParts
 from sfumato.auditing.audit import audit
-from sfumato.auditing.of_parts import at_hand_of_both, sample_of_both
+from sfumato.auditing.of_parts import at_hand_of_both, records_at_hand
 from sfumato.errors import DataError
 from sfumato.pair.random_order import RandomOrder, write_in_random_order
 from sfumato.table.present import made_missing
@@ -54,7 +54,7 @@ def test_all_suppressed_values_are_looked_at_however_the_records_stand(
         write_in_random_order(release, tmp_path / "d", told)
         drawn = scanned(masked.take(np.argsort(told.draws(0, N), kind="stable")), tmp_path / "e", 2)
         for protected, way in ((release, None), (mixed, order), (drawn, told)):
-            seen = sample_of_both(original, protected, way, None, 300)
+            seen = records_at_hand(original, protected, way, None, 300)
             beside = seen.original.take(seen.order)
             assert np.array_equal(beside.columns["id"], seen.protected.columns["id"])
             assert seen.protected.missing("town").sum() == 30 and 290 <= len(seen.protected) <= 300
@@ -68,7 +68,7 @@ def test_all_suppressed_values_are_looked_at_however_the_records_stand(
 
 def test_an_order_names_each_record_once(register: Microdata) -> None:
     with pytest.raises(DataError, match="must name each of the 12,000 records"):
-        sample_of_both(cut(register), cut(register), np.zeros(N, dtype=int), None, 300)
+        records_at_hand(cut(register), cut(register), np.zeros(N, dtype=int), None, 300)
 
 
 def test_gaps_of_the_original_are_not_taken_for_suppressed_values(register: Microdata) -> None:
@@ -78,7 +78,7 @@ def test_gaps_of_the_original_are_not_taken_for_suppressed_values(register: Micr
     protected = gaps(gappy, 25, seed=9)
     number = int((protected.missing("town") & ~gappy.missing("town")).sum())
     for way in (None, np.arange(N)):
-        seen = sample_of_both(cut(gappy), cut(protected), way, None, 600)
+        seen = records_at_hand(cut(gappy), cut(protected), way, None, 600)
         assert f"all {number} with suppressed values" in seen.seen.notes[0]
         gone = seen.protected.missing("town") & ~seen.original.missing("town")
         assert gone.sum() == number and seen.original.missing("town").sum() < 200
@@ -175,7 +175,7 @@ def test_processes_draw_the_same(register: Microdata, masked: Microdata, tmp_pat
     original, release = scanned(register, tmp_path / "a", 3), scanned(masked, tmp_path / "b", 3)
     order = np.arange(N) if told else None
     with Engine("local", processes=2):
-        there = sample_of_both(original, release, order, None, 300)
-    here = sample_of_both(cut(register), cut(masked), order, None, 300)
+        there = records_at_hand(original, release, order, None, 300)
+    here = records_at_hand(cut(register), cut(masked), order, None, 300)
     assert there.seen.notes == here.seen.notes
     assert np.array_equal(there.original.columns["id"], here.original.columns["id"])

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from sfumato.auditing import routes as module
-from sfumato.auditing.aims import Aim, Values
 from sfumato.auditing.audit import audit
 from sfumato.auditing.repairs import prepare
 from sfumato.auditing.routes import _days, _named, _numbers, answers, texts_of
+from sfumato.auditing.targets import Target, Values
 from sfumato.table.microdata import Microdata
 from sfumato.table.schema import Schema, Variable
 
@@ -96,12 +96,12 @@ def test_numbers_and_days_are_read_as_people_write_them() -> None:
 
 
 def test_of_several_categories_in_a_text_the_rarest_counts() -> None:
-    from sfumato.auditing.aims import aims
+    from sfumato.auditing.targets import targets_of
 
     frame = pd.DataFrame({"town": ["Bonn"] * 5 + ["New Ross"] * 2, "x": range(7)})
     original = Microdata.from_frame(frame)
     aim = next(
-        aims(
+        targets_of(
             original,
             Microdata.from_frame(frame.assign(town=pd.Series([*["Bonn"] * 5, "New Ross", None], dtype="object"))),
             0.01,
@@ -111,11 +111,11 @@ def test_of_several_categories_in_a_text_the_rarest_counts() -> None:
     assert [str(aim.truth.levels[code]) if code >= 0 else "" for code in found] == ["New Ross", "Bonn", ""]
 
 
-def aim_for(number: bool, names: list[str]) -> Aim:
+def aim_for(number: bool, names: list[str]) -> Target:
     levels = np.arange(3.0) if number else np.array(names, dtype=object)
     values = Values(np.arange(len(levels)), levels)
     rows = np.arange(len(levels))
-    return Aim("x", "as published", number, values, values, rows * 0, rows, True)
+    return Target("x", "as published", number, values, values, rows * 0, rows, True)
 
 
 def test_numbers_of_a_text_by_their_place_and_by_the_word_before() -> None:

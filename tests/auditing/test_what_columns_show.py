@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from sfumato import Microdata, Schema, Variable, audit
-from sfumato.auditing import proposals, trials
-from sfumato.auditing.aims import Aim, Ranks, Values, aims, categories
+from sfumato.auditing import proposals, targets
 from sfumato.auditing.evidence import (
     Evidence,
     _constant,
@@ -22,16 +21,12 @@ from sfumato.auditing.evidence import (
     informative,
     rows,
 )
-from sfumato.auditing.guess import best_guess
 from sfumato.auditing.matching import match
 from sfumato.auditing.proposals import likely_sources
 from sfumato.auditing.releases import columns_beside, releases_beside
+from sfumato.auditing.targets import Ranks, Target, Values, categories, published_lesson, targets_of
 from sfumato.auditing.trials import (
-    EvidenceRules,
-    Sample,
-    Target,
     best_of,
-    published_lesson,
     read_off,
     screened,
     tried,
@@ -73,8 +68,8 @@ def test_texts_that_are_written_as_dates_have_their_order() -> None:
 def test_what_varies_is_informative() -> None:
     assert informative(column(table({"x": [1.0, 1.0, 2.0]}), "x"))
     assert not informative(column(table({"x": [1.0, 1.0, 1.0]}), "x"))
-    assert rows(table({"x": [5.0, 4.0]})).codes.tolist() == [0, 1]
-    assert rows(table({"x": [5.0, 4.0]})).ordered
+    assert rows(table({"x": [5.0, 4.0]}), 3).codes.tolist() == [0, 1]
+    assert rows(table({"x": [5.0, 4.0]}), 3).ordered
 
 
 def test_columns_that_name_units() -> None:
@@ -92,26 +87,26 @@ def test_columns_that_name_units() -> None:
 
 def test_an_id_tells_by_its_order_its_figures_and_its_first_characters() -> None:
     texts = ["A-10", "A-9", "B-2", "B-11"]
-    found = list(ids(table({"id": texts}), "id"))
-    assert [(one.shown[0], alike) for one, alike in found] == [
+    found = list(ids(table({"id": texts}), "id", 3))
+    assert [(one.shown[0], one.ties) for one in found] == [
         ("figures of id", False),
         ("first character of id", True),
         ("first 2 characters of id", True),
         ("id in alphabetical order", False),
     ]  # A-1, A-9, B-2, B-1 are four, more than half of the records
-    assert found[0][0].codes.tolist() == [3, 2, 1, 4]
-    assert found[1][0].codes.tolist() == [1, 1, 2, 2]
-    assert found[3][0].codes.tolist() == [1, 2, 4, 3]
-    assert [one.ordered for one, _ in found] == [True, False, False, True]
-    assert found[0][0].columns == ("id",)
-    words = list(ids(table({"id": ["xa", "xb", None]}), "id"))
-    assert [one.shown[0] for one, _ in words] == ["id in alphabetical order"]
-    assert words[0][0].blank is not None
-    assert words[0][0].codes.tolist() == [1, 2, 0]
-    numbers = list(ids(table({"id": [7.0, 3.0]}), "id"))
-    assert [(one.shown, alike) for one, alike in numbers] == [(("id",), False)]
-    same = list(ids(table({"id": ["1", "2", "3", "4"]}), "id"))
-    assert [one.shown[0] for one, _ in same] == ["figures of id"]  # alphabetical order is the same
+    assert found[0].codes.tolist() == [3, 2, 1, 4]
+    assert found[1].codes.tolist() == [1, 1, 2, 2]
+    assert found[3].codes.tolist() == [1, 2, 4, 3]
+    assert [one.ordered for one in found] == [True, False, False, True]
+    assert found[0].columns == ("id",)
+    words = list(ids(table({"id": ["xa", "xb", None]}), "id", 3))
+    assert [one.shown[0] for one in words] == ["id in alphabetical order"]
+    assert words[0].blank is not None
+    assert words[0].codes.tolist() == [1, 2, 0]
+    numbers = list(ids(table({"id": [7.0, 3.0]}), "id", 3))
+    assert [(one.shown, one.ties, one.apart) for one in numbers] == [(("id",), False, 3)]
+    same = list(ids(table({"id": ["1", "2", "3", "4"]}), "id", 3))
+    assert [one.shown[0] for one in same] == ["figures of id"]  # alphabetical order is the same
 
 
 def test_a_text_of_which_most_records_have_their_own_is_looked_at_as_an_id() -> None:
@@ -170,14 +165,14 @@ def removed(codes: Any, units: Any = None, *, asked: Any = None, told: Any = Non
     levels = np.array(list("abcdefgh"), dtype=object)
     cells = np.flatnonzero(truth != published)
     bands = (published >= 0).astype(np.int64)
-    aim = Aim("x", "as published", False, Values(truth, levels), Values(published, levels), bands, cells, True)
-    return Target(aim, best_guess(aim), Sample(np.arange(len(truth))), units)
+    aim = Target("x", "as published", False, Values(truth, levels), Values(published, levels), bands, cells, True)
+    return replace(aim, order=np.arange(len(truth)), units=units)
 
 
 def test_a_sample_is_drawn_in_the_order_of_the_file() -> None:
-    sample = Sample(np.array([4, 2, 0, 3, 1]))
-    assert sample.of(np.array([0, 1, 3, 4]), 2).tolist() == [0, 4]
-    assert sample.of(np.array([0, 1, 3]), 3).tolist() == [0, 1, 3]
+    target = replace(removed([0] * 5, asked=[True] * 5), order=np.array([4, 2, 0, 3, 1]))
+    assert target.sampled(np.array([0, 1, 3, 4]), 2).tolist() == [0, 4]
+    assert target.sampled(np.array([0, 1, 3]), 3).tolist() == [0, 1, 3]
 
 
 def test_a_twin_restores_all_and_a_constant_nothing() -> None:
@@ -216,27 +211,27 @@ def test_the_best_of_many_is_taken_and_its_competitors_counted() -> None:
 def test_large_tables_are_looked_through_on_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     codes = np.tile([0, 1, 2, 3], 10)
     target = removed(codes, asked=np.arange(40) % 5 == 0)
-    monkeypatch.setattr(trials, "SCREENED", (40, 8))
+    monkeypatch.setattr(targets, "SCREENED", (40, 8))
     assert not target.screened
-    monkeypatch.setattr(trials, "SCREENED", (39, 8))
+    monkeypatch.setattr(targets, "SCREENED", (39, 8))
     assert target.screened
-    monkeypatch.setattr(trials, "SCREENED", (40, 7))
+    monkeypatch.setattr(targets, "SCREENED", (40, 7))
     assert target.screened
     part, chosen = target.part(12, 5)
-    cells = target.aim.cells[:5].tolist()
+    cells = target.cells[:5].tolist()
     assert chosen.tolist() == sorted({*range(12), *cells})  # those first in random order, and five of those asked
-    assert chosen[part.aim.cells].tolist() == cells
+    assert chosen[part.cells].tolist() == cells
     assert part.guess.values.tolist() == target.guess.values[:5].tolist()
     whole, everybody = target.part(40, 8)
     assert whole is target
     assert everybody.tolist() == list(range(40))
     fewer, everybody = target.part(40, 7)
     assert len(everybody) == 40
-    assert len(fewer.aim.cells) == 7
+    assert len(fewer.cells) == 7
     with_units = removed(codes, np.repeat(np.arange(20), 2), asked=np.arange(40) % 5 == 0).part(12, 5)[0]
     assert with_units.units is not None
     assert with_units.units.tolist()[:4] == [0, 0, 1, 1]
-    monkeypatch.setattr(trials, "MAX_TRIED_VALUES", 3)
+    monkeypatch.setattr(targets, "MAX_TRIED_VALUES", 3)
     assert target.asked.tolist() == [0, 5, 10]
 
 
@@ -252,13 +247,11 @@ def test_answers_are_taken_as_they_stand() -> None:
 
 
 def test_what_others_publish_teaches_and_ones_own_if_asked() -> None:
-    aim = removed([0, 1, 2], told=[0, -1, 1]).aim
+    aim = removed([0, 1, 2], told=[0, -1, 1])
     others = published_lesson(aim, own=False)
     assert others.learners.tolist() == [0, 2]
     assert others.own.tolist() == [0, 1, 2]
     assert published_lesson(aim, own=True).own.tolist() == [3, 3, 3]  # nobody is left out
-    way = EvidenceRules()
-    assert (way.ties, way.apart, way.published, way.own) == (True, 0, False, False)
 
 
 def test_a_changed_category_is_judged_on_unchanged_ones_too() -> None:
@@ -282,8 +275,7 @@ def test_numbers_met_exactly_by_the_commonest_ones() -> None:
     nothing = Values(np.full(6, -1), levels)
     ranks = Ranks.of(truth, 0.1)
     band = np.zeros(6, dtype=np.int64)
-    aim = Aim("x", "as published", True, Values(codes, levels), nothing, band, np.arange(6), False, ranks)
-    target = Target(aim, best_guess(aim), Sample(np.arange(6)), None)
+    target = Target("x", "as published", True, Values(codes, levels), nothing, band, np.arange(6), False, ranks)
     assert not target.guessed_exactly.any()  # a band of six is guessed by its median, 6.5
     assert target.guessable_exactly.tolist() == [True, True, False, False, False, False]
 
@@ -311,7 +303,7 @@ def test_another_release_is_read_off_for_its_own_variables_alone() -> None:
     assert found["pay"].evidence.codes[2] == 0
     assert 0 not in found["pay"].evidence.codes[[0, 1, 3]]
     changed = {"pay": np.full(4, np.nan), "town": np.full(4, -1, dtype=np.int32)}
-    wanted = {aim.name: aim for aim in aims(here, here.replace(changed), 0.1)}
+    wanted = {aim.name: aim for aim in targets_of(here, here.replace(changed), 0.1)}
     pay = found["pay"].read_off(wanted["pay"])
     assert pay is not None
     np.testing.assert_array_equal(pay, [30.0, 10.0, np.nan, 40.0])
@@ -377,11 +369,11 @@ def test_where_few_sources_are_tried_those_in_which_records_agree_most_are(monke
 
 def test_beginnings_of_ids_that_several_share_are_tried() -> None:
     """KA and KB have two of four each, half as many as there are records; K is shared by all, and KA1 by nobody."""
-    found = [(one.shown[0], ties) for one, ties in ids(table({"id": ["KA1", "KA2", "KB1", "KB2"]}), "id")]
+    found = [(one.shown[0], one.ties) for one in ids(table({"id": ["KA1", "KA2", "KB1", "KB2"]}), "id", 3)]
     assert found == [
         ("figures of id", False),
         ("first 2 characters of id", True),
         ("id in alphabetical order", False),
     ]
-    longer = [one.shown[0] for one, _ in ids(table({"id": [f"00000{i // 2}{i % 2}" for i in range(8)]}), "id")]
+    longer = [one.shown[0] for one in ids(table({"id": [f"00000{i // 2}{i % 2}" for i in range(8)]}), "id", 3)]
     assert longer == ["figures of id", "first 6 characters of id"]  # six characters at most; the alphabet adds nothing

@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato import MDAV, PRAM, GlobalRecoding, LocalSuppression, Noise, RankSwapping, Rounding, TopBottomCoding
+from sfumato import (
+    MDAV,
+    PRAM,
+    GlobalRecoding,
+    LocalSuppression,
+    Noise,
+    RankSwapping,
+    Rounding,
+    TopBottomCoding,
+    WeightMasking,
+)
 from sfumato.about import MethodAbout
 from sfumato.catalogue import default_grid, methods
 from sfumato.compare.candidates import compose
@@ -149,3 +159,20 @@ def test_a_sentence_names_variables_and_how_coarse_they_become() -> None:
     assert in_words(chain) == f"{bands}and region in fewer categories{rest}"
     assert in_words(chain, schema) == f"{bands}in 2 groups, region with the smallest categories merged{rest}"
     assert in_words(Blur(variables=("x",))) == "Blurring of pictures is applied to x."
+
+
+def test_a_heading_has_the_name_that_a_column_cuts() -> None:
+    first = GlobalRecoding(5, rare=0.1) + LocalSuppression(3) + TopBottomCoding(0.01, variables=("income", "age"))
+    steps = first + RankSwapping(0.05) + PRAM(0.9) + WeightMasking("classes")
+    several = {repr(one): one for one in (steps, steps + Noise(0.1), GlobalRecoding(3) + Noise(0.2))}
+    cut, whole = short_names(several), short_names(several, whole=True)
+    assert [name.partition("…")[0] for name in cut.values()] == [
+        "coarse 1 · k=3 · ends · rank swap · PRA",
+        "coarse 1 · k=3 · ends · rank swap ·",
+        "coarse 2 · noise 0.2 sd",
+    ]
+    assert list(whole.values()) == [
+        "coarse 1 · k=3 · ends · rank swap · PRAM · weights",
+        "coarse 1 · k=3 · ends · rank swap · PRAM · weights · noise 0.1 sd",
+        "coarse 2 · noise 0.2 sd",
+    ]

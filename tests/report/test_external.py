@@ -52,7 +52,12 @@ def told() -> Summary:
     assert chosen is not None
     found = sfumato.examine(results, chosen, risk=risk, utility=utility)
     return sfumato.summarise(
-        results, found, risk=risk, utility=utility, at_most={risk: 0.99}, released="survey.protected.csv"
+        results,
+        found,
+        risk=risk,
+        utility=utility,
+        at_most={risk: 0.99},
+        facts=sfumato.SweepFacts(released="survey.protected.csv"),
     )
 
 

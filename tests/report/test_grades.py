@@ -212,6 +212,9 @@ def test_advice_only_where_it_applies() -> None:
     assert advice_on([released("x", same=True)], ()) == ()
     (gaps,) = advice_on([released("x", 0.1, done=("suppressed",))], ())
     assert gaps.topic == "Missing values" and "not missing at random" in gaps.text and "collected" not in gaps.text
+    # of records drawn anew more may be missing, though nothing was left blank
+    made = advice_on([released("x", 0.1, done=())], (sfumato.NormalSynthesis(),))
+    assert [one.topic for one in made] == ["Made-up records"]
     (both,) = advice_on([released("x", 0.3, done=("suppressed",), missing_before=0.1)], ())
     assert "blank in the data as they were collected" in both.text
     topics = [a.topic for a in advice_on([released("x", done=DEEDS, was="numeric", missing=0.1)], (sfumato.PRAM(0.9),))]

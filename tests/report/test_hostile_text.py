@@ -30,6 +30,7 @@ from sfumato.display import html_table, visible, visible_page
 from sfumato.report.page import save_pictures
 from sfumato.report.plots import before_and_after
 from sfumato.report.vega import Spec, dressed, name, number, unit, values
+from sfumato.report.verdict import SweepFacts
 from sfumato.table.schema_file import schema_text
 
 # controls of both blocks, the backslash, line separators, halves of surrogate pairs, and what is no character at all
@@ -163,8 +164,7 @@ def test_no_report_hands_on_what_cannot_be_seen(tmp_path: Path) -> None:
         utility="InformationLoss",
         at_most={"KAnonymity": 1.0},
         file=f"survey{UNSEEN}.csv",
-        command=f"sfumato sweep survey{UNSEEN}.csv",
-        schema=schema_text(data.schema),
+        facts=SweepFacts(command=f"sfumato sweep survey{UNSEEN}.csv", schema=schema_text(data.schema)),
     )
     for audience in ("internal", "external"):
         write_report(summary, tmp_path / audience, audience)

@@ -7,8 +7,9 @@ import pytest
 from sfumato import GlobalRecoding, Microdata, RankSwapping, Rounding, Schema, Variable
 from sfumato.compare.examine.facts import caution_facts, release_facts
 from sfumato.compare.examine.findings import BrokenSum, CautionFacts, Examination, Merged
+from sfumato.report.price import merged_in_words, price_of
 from sfumato.report.release import release_of
-from sfumato.report.verdict import _broken_sums, merged_in_words, price_of
+from sfumato.report.verdict import _broken_sums
 
 TOWNS = {"Aix": 50, "Bonn": 20, "Cork": 16, "Delft": 8, "Essen": 4, "Faro": 2}  # of 100
 

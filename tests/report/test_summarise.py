@@ -18,6 +18,7 @@ from sfumato.errors import ParameterError
 from sfumato.methods import MDAV, Noise, RankSwapping
 from sfumato.report.lines import range_text
 from sfumato.report.summarise import summarise, summarise_pair
+from sfumato.report.verdict import SweepFacts
 from sfumato.risk import DistanceLinkage, KAnonymity
 from sfumato.table.microdata import Microdata
 from sfumato.utility import InformationLoss
@@ -50,6 +51,14 @@ def test_the_chosen_one_is_first_and_every_candidate_is_there(results: Results) 
     assert summary.sentence == choice.sentence
     assert {line.label for line in summary.candidates if line.on_frontier} == set(frontier.on)
     assert summary.bounds[0].text == "at most 60 %"
+
+
+def test_what_stands_in_the_facts_is_still_taken_as_a_parameter_and_warned_of(results: Results) -> None:
+    with pytest.warns(DeprecationWarning, match="summarise: released is deprecated"):
+        old = summarise(results, **AXES, released="a.csv")
+    assert old.released == summarise(results, **AXES, facts=SweepFacts(released="a.csv")).released == "a.csv"
+    with pytest.raises(TypeError), pytest.warns(DeprecationWarning):
+        summarise(results, **AXES, unknown=1)
 
 
 def test_a_candidate_that_failed_is_last_with_its_reason(results: Results) -> None:

@@ -171,7 +171,7 @@ def test_of_records_drawn_anew_it_is_said_that_membership_was_not_measured(resul
     ).run()
     for row in drawn.rows:
         choice = Choice(chosen=row.candidate, objective="GlobalDataUtility()", bounds={})
-        said = verdict.verdict_of(drawn, row, None, choice, name=row.candidate, done="", measures={})
+        said = verdict.verdict_of(verdict.Case(results=drawn, row=row, choice=choice, name=row.candidate, measures={}))
         assert sum(warning.startswith("Who took part was not measured.") for warning in said.warnings) == 1
     masked = told(results, found=1.0).verdict
     assert masked is not None and not any("not measured" in warning for warning in masked.warnings)
@@ -204,7 +204,8 @@ def test_what_repairs_left_out_is_told_first_and_counted_nowhere() -> None:
     checked = replace(checked, after={utility: 0.5})
 
     def told_of(checked: Checked | None) -> Summary:
-        return summarise(results, found, risk=K, utility=utility, at_most={K: 1.0}, checked=checked)
+        facts = verdict.SweepFacts(checked=checked)
+        return summarise(results, found, risk=K, utility=utility, at_most={K: 1.0}, facts=facts)
 
     summary, before = told_of(checked), told_of(replace(checked, altered=(), after={}))
     verdict, price = summary.verdict, summary.verdict.price

@@ -23,14 +23,16 @@ from sfumato.compare.examine.findings import (
 )
 from sfumato.compare.rows import Row
 from sfumato.report.grades import changed_pairs
+from sfumato.report.price import collected, price_of
 from sfumato.report.summary import Bound, MeasureLine
 from sfumato.report.verdict import (
     EXPECTED,
+    Case,
+    SweepFacts,
     _advice,
     _beyond_any,
     _by_hand,
     _changes,
-    _collected,
     _found,
     _given_back,
     _intruder,
@@ -45,7 +47,6 @@ from sfumato.report.verdict import (
     _unsure,
     _warnings,
     basis_of,
-    price_of,
     verdict_of,
 )
 from sfumato.table.roles import Undeclared
@@ -111,9 +112,12 @@ FINE = Checked(audit=Audit(400, {}, (), 0.01, 0.1, "id", "fine"))
 
 def decided(one: Row | None, chosen: Choice | None, checked: Checked | None = None, **more: Any) -> Any:
     found = results(*([one] if one else [row("bad", 0.2)]), before=row("before", 0.3, 1.0))
-    return verdict_of(
-        found, one, None, chosen, name="it", done="", measures=LINES, bounds=(AT_MOST,), checked=checked, **more
-    )
+    file = more.pop("file", "")
+    return verdict_of(case(found, one, choice=chosen, file=file, facts=SweepFacts(checked=checked, **more)))
+
+
+def case(found: Any, one: Row | None, **more: Any) -> Case:
+    return Case(**{"results": found, "row": one, "name": "it", "measures": LINES, "bounds": (AT_MOST,), **more})
 
 
 def test_what_is_decided() -> None:
@@ -125,9 +129,7 @@ def test_what_is_decided() -> None:
     assert (none.publish, none.words) == (False, "Do not publish: no candidate keeps the bounds")
     assert none.advice[0] == "Records found at most 5 % is not reached: 20 % is the lowest (bad)."
     assert none.advice[1].startswith("Try more ways")
-    said = verdict_of(
-        results(unmade("x")), None, None, choice(None), name="", done="", measures=LINES, bounds=(AT_MOST,)
-    )
+    said = verdict_of(case(results(unmade("x")), None, choice=choice(None), name=""))
     assert said.words == "Do not publish: no candidate could be made and measured"
 
 
@@ -321,7 +323,8 @@ def test_advice_names_the_bound_that_fails() -> None:
 
 def detail(name: str, before: int, after: int, **more: Any) -> VariableDetail:
     shares = (before / 100, after / 100)
-    return VariableDetail(name, "numeric", 0.1, missing=(before, after), missing_shares=shares, **more)
+    made = {"suppressed": max(shares[1] - shares[0], 0.0), **more}
+    return VariableDetail(name, "numeric", 0.1, missing=(before, after), missing_shares=shares, **made)
 
 
 def test_what_protection_costs_in_values() -> None:
@@ -349,6 +352,13 @@ def test_what_protection_costs_in_values() -> None:
     assert price_of(nothing) == ("no value made blank",)
     assert price_of(replace(found, detail=Distributions((), ()))) == ("no value made blank",)
     assert price_of(Examination("one")) == ()
+    # records drawn anew are not those of the original: nothing was made blank, though 10 of 95 values more are missing
+    anew = tuple(replace(v, suppressed=None) for v in variables[:1])
+    assert price_of(replace(found, detail=Distributions(anew, ()))) == (
+        "10.5 % more of the values missing than in the original (10); most in pay, 10.5 %",
+    )
+    same = (detail("pay", 5, 5, suppressed=None),)
+    assert price_of(replace(found, detail=Distributions(same, ()))) == ("no more values missing than in the original",)
 
 
 def released(name: str, *done: Any, one_left: bool = False) -> ReleasedVariable:
@@ -400,7 +410,8 @@ def test_a_coarse_recoding_is_named_with_what_is_left() -> None:
 
 def test_what_became_of_associations_and_distributions() -> None:
     def pair(titles: tuple[str, str], outcome: str, effect: float | None) -> PairUtility:
-        return PairUtility(*titles, titles, "", 0.5, 0.1, (0.0, 0.0), 0.5, effect, "", outcome)
+        labels = ("Age, in years", "Pay of all jobs with bonus")  # which no sentence can hold: variables go by name
+        return PairUtility(*titles, labels, "", 0.5, 0.1, (0.0, 0.0), 0.5, effect, "", outcome)
 
     def variable(title: str, distance: float | None) -> VariableUtility:
         return VariableUtility(title, title, "", 0.5, 0.5, None, distance, (0.0, 0.0))
@@ -434,7 +445,7 @@ def test_records_drawn_anew_get_a_verdict_against_chance_and_no_re_identificatio
     before = row("before", 0.3, 1.0)
     drawn = results(synthetic, before=before)
     drawn.tables = {"one": SimpleNamespace(matched=False)}
-    said = verdict_of(drawn, synthetic, None, choice(), name="it", done="", measures=LINES, bounds=(AT_MOST,))
+    said = verdict_of(case(drawn, synthetic, choice=choice()))
     assert said.found == "Against chance: Records found 4 %, by chance 2 %."
     # the original's expected re-identifications alone say nothing of such a file
     assert _found(drawn, row(parts={}), (AT_MOST,)) == ""
@@ -466,9 +477,8 @@ def test_what_users_may_be_told_must_be_known() -> None:
     found = results(row(), before=row("before", 0.3, 1.0))
 
     def words(examination: Examination) -> tuple[bool | None, str]:
-        said = verdict_of(
-            found, row(), examination, choice(), name="it", done="", measures=LINES, bounds=(AT_MOST,), checked=FINE
-        )
+        facts = SweepFacts(checked=FINE)
+        said = verdict_of(case(found, row(), examination=examination, choice=choice(), facts=facts))
         return said.publish, said.words
 
     assert words(Examination("one", failed={"release": "why"})) == (
@@ -597,13 +607,13 @@ def test_models_of_the_population_that_differ_are_named() -> None:
     assert list(_intruder(results(row()), None)) == list(_intruder(results(row()), row())) == []
 
 
-def collected(distinct: dict[str, int], *variables: ReleasedVariable, checked: Checked | None = None) -> list[str]:
+def said_of(distinct: dict[str, int], *variables: ReleasedVariable, checked: Checked | None = None) -> list[str]:
     schema = Schema(
         (Variable("age", role="key"), Variable("pay", role="confidential"), Variable("town", "nominal"), Variable("w")),
         weight="w",
     )
     found: Any = SimpleNamespace(original=_Sized(schema))
-    return list(_collected(found, ReleaseFacts(400, variables, ()), checked, distinct))
+    return list(collected(found, ReleaseFacts(400, variables, ()), checked, distinct))
 
 
 class _Sized(list[int]):
@@ -617,18 +627,18 @@ class _Sized(list[int]):
 def test_what_goes_out_as_it_was_collected_and_what_links_two_releases() -> None:
     """From 100 different values on, or a quarter of the records, they tell records apart."""
     age, pay, town, weight = (replace(released(name), same=True) for name in ("age", "pay", "town", "w"))
-    assert collected({}, age, pay, town, released("gone", "grouped")) == [
+    assert said_of({}, age, pay, town, released("gone", "grouped")) == [
         "3 variables of 4: age (keys); pay (confidential); town (other)"
     ]
-    assert collected({"age": 99, "town": 300}, age, town)[1:] == []  # towns are no numbers
-    (fine,) = collected({"age": 100}, age)[1:]
+    assert said_of({"age": 99, "town": 300}, age, town)[1:] == []  # towns are no numbers
+    (fine,) = said_of({"age": 100}, age)[1:]
     assert fine.startswith("age has 100 different exact values")
     assert fine.endswith("round it or put it in classes")
-    (weighted,) = collected({"w": 300}, weight)
+    (weighted,) = said_of({"w": 300}, weight)
     assert weighted.startswith("w, the survey weight, has 300 different exact values")
     assert weighted.endswith("WeightMasking('classes') puts it in classes")
-    assert collected({"w": 300}, weight, checked=Checked(renewed=("w",))) == []
-    assert collected({"age": 100}, replace(age, same=False), replace(pay, done=("rounded",))) == []
+    assert said_of({"w": 300}, weight, checked=Checked(renewed=("w",))) == []
+    assert said_of({"age": 100}, replace(age, same=False), replace(pay, done=("rounded",))) == []
 
 
 def test_long_lists_end_with_how_many_more_there_are() -> None:

@@ -5,53 +5,47 @@ raking leaves such weights as they are. Among all protected values those of such
 which looks at all of them, may not see that theirs are given back.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtrc
 
 from sfumato.arguments import require
-from sfumato.auditing.aims import Aim, aims, spelled
 from sfumato.auditing.findings import Audit, Example, Name, Restored, Route, listed, overall, repair, verdict
-from sfumato.auditing.guess import MIN_IN_BAND, best_guess
 from sfumato.auditing.matching import Matching, match
-from sfumato.auditing.of_parts import SampleDesign, sample_of_both, with_how_drawn
+from sfumato.auditing.of_parts import SampleDesign, records_at_hand, with_how_drawn
 from sfumato.auditing.releases import Release, columns_beside, releases_beside, together
-from sfumato.auditing.routes import ROUTES, RouteResult, Setting, each
-from sfumato.auditing.trials import DEPENDENCE, MAX_TRIED_VALUES, SCREENED, Sample, Target, Trial, judged_by
+from sfumato.auditing.routes import ROUTES, RouteResult, Setting
+from sfumato.auditing.targets import (
+    MAX_TRIED_VALUES,
+    MIN_IN_BAND,
+    SCREENED,
+    Floats,
+    Integers,
+    Mask,
+    Rows,
+    Target,
+    luck,
+    spelled,
+    targets_of,
+)
+from sfumato.auditing.trials import DEPENDENCE, Trial, judged_by
 from sfumato.errors import DataError, ParameterError
 from sfumato.pair.random_order import RandomOrder
 from sfumato.parameters import random_generator
 from sfumato.table import dates
 from sfumato.table.households import units as numbered_units
 from sfumato.table.microdata import Microdata
-from sfumato.table.parts import TableInParts
 from sfumato.table.sample_size import SAMPLED, check_sample
 
 if TYPE_CHECKING:
     from sfumato.table.schema import Kind
 
-Mask = NDArray[np.bool_]
-Rows = NDArray[np.intp]
-
 FALSE_ALARMS = 0.01  # the chance of any alarm in a file that gives nothing back, over all routes and columns tried
 
 SHOWN = 3  # examples of a route
-
-
-@dataclass(frozen=True)
-class _Checked:
-    near: float
-    margin: float
-
-    def __post_init__(self) -> None:
-        for name, least in (("near", 0.0), ("margin", 0.0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < 1:
-                raise ParameterError(f"audit: {name} must be a share from 0 to below 1; got {value!r}")
 
 
 def audit(
@@ -99,16 +93,14 @@ def audit(
     >>> found["weight"].worst.restored, found["weight"].worst.guess
     (1.0, 0.25)
     """
-    _Checked(near, margin)
+    for name, value in (("near", near), ("margin", margin)):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+            raise ParameterError(f"audit: {name} must be a share from 0 to below 1; got {value!r}")
     require("audit", Mapping | None, "tables by name", beside=beside)
-    if isinstance(original, TableInParts) or isinstance(protected, TableInParts):
-        both = sample_of_both(original, protected, order, beside, check_sample(sample))
-        tables = both.original, both.protected
-        found = audit_of(*tables, order=both.order, near=near, margin=margin, rng=rng, seen=both.seen)
-        return replace(with_how_drawn(found, *tables, both.seen), matched=both.matched)
-    if isinstance(order, RandomOrder):
-        raise ParameterError("audit: a RandomOrder is that of a table in parts; give the numbers of the records")
-    return audit_of(original, protected, order=order, beside=beside, near=near, margin=margin, rng=rng)
+    both = records_at_hand(original, protected, order, beside, check_sample(sample))
+    tables = both.original, both.protected
+    found = audit_of(*tables, order=both.order, beside=beside, near=near, margin=margin, rng=rng, seen=both.seen)
+    return replace(with_how_drawn(found, *tables, both.seen), matched=both.matched or found.matched)
 
 
 def audit_of(
@@ -135,9 +127,8 @@ def audit_of(
         setting = replace(setting, beside=columns_beside(before, matching, others))
     counted: dict[str, int] = {}
     for target in setting.targets:
-        counted[target.aim.name] = counted.get(target.aim.name, 0) + len(target.aim.cells)
-    routes = _judged(setting, matching, margin) if setting.targets else _idle()
-    notes += _sampled(setting)
+        counted[target.name] = counted.get(target.name, 0) + len(target.cells)
+    routes = _judged(setting, matching, margin)
     released = Release("this release", after.take(matching.rows), matching.records)
     return Audit(
         records=len(matching.rows),
@@ -147,7 +138,7 @@ def audit_of(
         margin=float(margin),
         matched=matching.how,
         verdict=overall(routes, counted),
-        notes=tuple(notes),
+        notes=(*notes, *_sampled(setting)),
         together=together(before, released, others, near, generator) if others else None,
     )
 
@@ -166,22 +157,16 @@ def _setting(
         raise DataError("no record of the protected table could be matched")
     before, after = original.take(matching.records), protected.take(matching.rows)
     units = numbered_units(before) if before.schema.household is not None else None
-    sample = Sample(rng.permutation(len(after)))
+    order = rng.permutation(len(after))
     truth, told = (seen.asked(table, matching.records) for table in (before, after))
-    targets = tuple(Target(aim, best_guess(aim), sample, units) for aim in aims(truth, told, near))
+    targets = tuple(replace(target, order=order, units=units) for target in targets_of(truth, told, near))
     return Setting(before, after, targets, units, near, None, notes)
 
 
-def _idle() -> tuple[Route, ...]:
-    return tuple(Route(name, untried="no value is protected") for name in ROUTES)
-
-
 def _judged(setting: Setting, matching: Matching, margin: float) -> tuple[Route, ...]:
-    found = list(each(setting))
-    tried = sum(not isinstance(trials, str) for _, trials in found)
-    return tuple(
-        _route(name, trials, setting, matching, margin, FALSE_ALARMS / max(tried, 1)) for name, trials in found
-    )
+    found = {name: route(setting) if setting.targets else "no value is protected" for name, route in ROUTES.items()}
+    alpha = FALSE_ALARMS / max(sum(not isinstance(trials, str) for trials in found.values()), 1)
+    return tuple(_route(name, trials, setting, matching, margin, alpha) for name, trials in found.items())
 
 
 def _route(name: Name, found: RouteResult, setting: Setting, matching: Matching, margin: float, alpha: float) -> Route:
@@ -209,22 +194,37 @@ def _severity(found: Restored) -> tuple[bool, float, str, str]:
 
 
 def _sampled(setting: Setting) -> list[str]:
-    """Say what was done on a sample."""
-    told = []
-    if any(len(target.aim.cells) > MAX_TRIED_VALUES for target in setting.targets):
-        told.append(f"of a variable with more protected values, a random {MAX_TRIED_VALUES:,} were tried")
-    if any(target.screened for target in setting.targets):
-        told.append(
-            f"other columns were looked through on a random {SCREENED[0]:,} records and {SCREENED[1]:,} protected "
-            "values; the best three were then tried on all"
-        )
-    if any(not target.aim.taught for target in setting.targets):
-        told.append(
-            "where too few values of a variable stand as they were, its relations are taken as known from the original"
-        )
-    if any(target.aim.hidden is not None for target in setting.targets):
-        told.append("where no record shows a category any more, what goes with it is taken as known from the original")
-    return told
+    """Say what was done on a sample, and what was taken as known."""
+    targets = setting.targets
+    told = {
+        f"of a variable with more protected values, a random {MAX_TRIED_VALUES:,} were tried": any(
+            len(target.cells) > MAX_TRIED_VALUES for target in targets
+        ),
+        f"other columns were looked through on a random {SCREENED[0]:,} records and {SCREENED[1]:,} protected "
+        "values; the best three were then tried on all": any(target.screened for target in targets),
+        "where too few values of a variable stand as they were, its relations are taken as known from the "
+        "original": not all(target.taught for target in targets),
+        "where no record shows a category any more, what goes with it is taken as known from the original": any(
+            target.hidden is not None for target in targets
+        ),
+    }
+    return [note for note, holds in told.items() if holds]
+
+
+def with_alarms(found: Audit, name: Name, alarms: Sequence[Restored], closes: Callable[[str], str]) -> Audit:
+    """Return an audit with further alarms of a route; ``closes`` says of the variables what closes it."""
+    alarms = sorted(alarms, key=lambda one: (-one.excess * one.values**0.5, one.variable))
+    before, closing = found[name], closes(listed(list(dict.fromkeys(one.variable for one in alarms))))
+    route = replace(
+        before,
+        worst=before.worst if before.alarm else alarms[0],
+        by_variable=(*alarms, *before.by_variable),
+        untried="",
+        verdict=before.verdict if before.alarm else verdict(alarms[0]),
+        repair=f"{before.repair}; {closing}" if before.alarm else closing,
+    )
+    routes = tuple(route if one.name == name else one for one in found.routes)
+    return replace(found, routes=routes, verdict=overall(routes, dict(found.protected)))
 
 
 def with_zero_weights(found: Audit, original: Microdata, table: Microdata) -> Audit:
@@ -240,48 +240,45 @@ def with_zero_weights(found: Audit, original: Microdata, table: Microdata) -> Au
     zero = table.weights() == 0
     if not zero.any() or zero.all():
         return found
-    tried = [one for aim in aims(original, table, found.near) if (one := _told(aim, zero, weight)) is not None]
+    tried = [one for target in targets_of(original, table, found.near) if (one := _told(target, zero, weight))]
     level = FALSE_ALARMS / max(len(tried), 1)
-    alarms = [one for one, luck in tried if one.excess > found.margin and luck < level and _depends(one)]
+    alarms = [one for one, by_luck in tried if one.excess > found.margin and by_luck < level and _depends(one)]
     if not alarms:
         return found
-    alarms.sort(key=lambda one: (-one.excess * one.values**0.5, one.variable))
-    names = listed(list(dict.fromkeys(one.variable for one in alarms)))
-    closing = (
-        f"leave out the records whose {weight} is 0, or give them a weight, or suppress {names} in no way that goes "
-        "with it: raking leaves a weight of 0 as it is"
+    return with_alarms(
+        found,
+        "weight",
+        alarms,
+        lambda names: (
+            f"leave out the records whose {weight} is 0, or give them a weight, or suppress {names} in no way "
+            "that goes with it: raking leaves a weight of 0 as it is"
+        ),
     )
-    alarm = Route("weight", alarms[0], tuple(alarms), verdict=verdict(alarms[0]), repair=closing)
-    routes = tuple(alarm if route.name == "weight" else route for route in found.routes)
-    return replace(found, routes=routes, verdict=overall(routes, dict(found.protected)))
 
 
 def _depends(one: Restored) -> bool:
     return one.excess >= DEPENDENCE * (1 - one.guess)
 
 
-def _told(aim: Aim, zero: Mask, weight: str) -> tuple[Restored, float] | None:
+def _told(target: Target, zero: Mask, weight: str) -> tuple[Restored, float] | None:
     """Return what a weight of zero gives back of a variable, and the chance that luck does; None for few values."""
-    asked = zero[aim.cells]
-    cells = aim.cells[asked]
+    asked = zero[target.cells]
+    cells = target.cells[asked]
     if len(cells) < MIN_IN_BAND:
         return None
-    guess = best_guess(aim)
-    right = guess.right[asked].copy()
-    exact = aim.right(cells, guess.values[asked])[1]
+    guess = target.guess
+    right, exact = guess.right[asked].copy(), target.guessed_exactly[asked].copy()
     guessed = float(right.mean())
-    for band in np.unique(aim.band[cells]):
-        mine = aim.band[cells] == band
+    for band in np.unique(target.band[cells]):
+        mine = target.band[cells] == band
         if np.count_nonzero(mine) >= MIN_IN_BAND:
-            right[mine], exact[mine] = aim.right(cells[mine], _usual(aim, cells[mine]))
-    share = float(right.mean())
-    luck = float(bdtrc(right.sum() - 1, len(cells), max(guessed, guess.chance))) if right.any() else 1.0
+            right[mine], exact[mine] = target.right(cells[mine], _usual(target, cells[mine]))
     told = Restored(
-        variable=aim.name,
-        level=aim.level,
+        variable=target.name,
+        level=target.level,
         evidence=(f"{weight} = 0",),
         values=len(cells),
-        restored=share,
+        restored=float(right.mean()),
         exactly=float(exact.mean()),
         guess=guessed,
         holds=None,
@@ -289,40 +286,42 @@ def _told(aim: Aim, zero: Mask, weight: str) -> tuple[Restored, float] | None:
         reading="restores",
         columns=(weight,),
     )
-    return told, luck
+    return told, luck(told.restored, len(cells), max(guessed, guess.chance))
 
 
-def _usual(aim: Aim, cells: Rows) -> NDArray[np.int64] | NDArray[np.float64]:
+def _usual(target: Target, cells: Rows) -> Integers | Floats:
     """Return one answer for all: the most common category, or the median number."""
-    true = aim.truth.codes[cells]
-    if aim.number:
-        return np.full(len(cells), float(np.median(aim.truth.levels[true])))
+    true = target.truth.codes[cells]
+    if target.number:
+        return np.full(len(cells), float(np.median(target.truth.levels[true])))
     return np.full(len(cells), np.bincount(true).argmax())
 
 
 def examples(
-    name: Name, judged: Sequence[tuple[Restored, Trial]], setting: Setting, records: NDArray[np.intp]
+    name: Name, judged: Sequence[tuple[Restored, Trial]], setting: Setting, records: Rows
 ) -> tuple[Example, ...]:
     """Return values given back that the guess misses."""
     told = []
     for found, trial in judged:
         for at in np.flatnonzero(_given_back(found, trial) & trial.answered)[:SHOWN]:
             row = trial.rows[[at]]
-            aim = trial.target.aim
-            level = aim.truth.levels[aim.truth.codes[row[0]]]
-            true = _written(level, setting.original.schema[aim.name].kind)
-            gone = aim.name not in setting.protected.columns
-            published = "not published" if gone else spelled(setting.protected, aim.name, row)[0]
+            target = trial.target
+            level = target.truth.levels[target.truth.codes[row[0]]]
+            true = _written(level, setting.original.schema[target.name].kind)
+            gone = target.name not in setting.protected.columns
+            published = "not published" if gone else spelled(setting.protected, target.name, row)[0]
             how = _how(name, trial, setting.protected, int(row[0]))
-            told.append(Example(int(records[row[0]]) + 1, aim.name, published, true, how, exact=bool(trial.exact[at])))
+            told.append(
+                Example(int(records[row[0]]) + 1, target.name, published, true, how, exact=bool(trial.exact[at]))
+            )
     return tuple(told[:SHOWN])
 
 
-def _given_back(found: Restored, trial: Trial) -> NDArray[np.bool_]:
+def _given_back(found: Restored, trial: Trial) -> Mask:
     """Tell which values are right that the guess misses."""
     target = trial.target
     if found.basis == "exactly":
-        return trial.exact & ~target.guessed_exactly[np.searchsorted(target.aim.cells, trial.rows)]
+        return trial.exact & ~target.guessed_exactly[np.searchsorted(target.cells, trial.rows)]
     if found.basis == "the file alone" and target.unaware is not None:
         return trial.right & (target.unaware[trial.rows] < 1)
     return trial.right & ~target.guessed(trial.rows)[1]

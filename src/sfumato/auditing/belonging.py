@@ -15,20 +15,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtrc
 
-from sfumato.auditing.aims import Aim, aims
-from sfumato.auditing.audit import FALSE_ALARMS
-from sfumato.auditing.findings import Audit, Restored, listed, overall, verdict
-from sfumato.auditing.guess import MIN_IN_BAND, best_guess
+from sfumato.auditing.audit import FALSE_ALARMS, with_alarms
+from sfumato.auditing.findings import Audit, Restored, listed
+from sfumato.auditing.targets import MIN_IN_BAND, Floats, Integers, Mask, Rows, Target, luck, targets_of
 from sfumato.table.households import units
 from sfumato.table.microdata import Microdata
 from sfumato.table.reassembly import Reassembled, by_size, reassembled, shared_columns, sizes
-
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
 
 MANY_UNITS = 20  # from which a column with as many values is a number of them
 # of the values that are there must agree with the id, so that a wrong or missing one hides no copy
@@ -101,7 +94,7 @@ def _one_to_one(unit: Integers, column: NDArray[Any], there: Mask) -> bool:
     return min(len(values), number) >= MIN_AGREEMENT_WITH_ID * pairs
 
 
-def _whole(values: NDArray[np.float64]) -> bool:
+def _whole(values: Floats) -> bool:
     return bool((values == np.floor(values)).all())
 
 
@@ -127,7 +120,7 @@ def _held(ids: NDArray[Any], values: NDArray[Any]) -> bool:
     return held >= MIN_AGREEMENT_WITH_ID * len(ids)
 
 
-def _number(texts: NDArray[Any]) -> NDArray[np.float64] | None:
+def _number(texts: NDArray[Any]) -> Floats | None:
     """Return the number that the digits of each text make; None where one has none or too many of them."""
     digits = ["".join(re.findall(r"\d", text)) for text in texts.tolist()]
     if not all(0 < len(one) <= DIGITS for one in digits):
@@ -137,7 +130,7 @@ def _number(texts: NDArray[Any]) -> NDArray[np.float64] | None:
     )
 
 
-def _go_together(one: NDArray[np.float64] | None, other: NDArray[np.float64] | None) -> bool:
+def _go_together(one: Floats | None, other: Floats | None) -> bool:
     """Tell whether one goes up, or down, wherever the other goes up, but for a few."""
     if one is None or other is None:
         return False
@@ -205,17 +198,17 @@ def _counted(original: Microdata, table: Microdata, found: Reassembled, near: fl
     """Say which protected sizes the groups tell, counted; a size in classes, or as a function of it, by its class."""
     members = np.bincount(found.group)[found.group]
     said = []
-    for aim in aims(original, table, near):
-        value = by_size(original, aim.name)
+    for target in targets_of(original, table, near):
+        value = by_size(original, target.name)
         if value is None:
             continue
         counted = value[np.minimum(members, len(value) - 1)]
-        right = float((counted == original.columns[aim.name])[aim.cells].mean())
-        guess = best_guess(aim).share
+        right = float((counted == original.columns[target.name])[target.cells].mean())
+        guess = target.guess.share
         if right - guess > margin:
             said.append(
-                f"; {aim.name} can be counted so, right in {100 * right:.0f} % of {len(aim.cells):,} protected values, "
-                f"where the best guess is in {100 * guess:.0f} %"
+                f"; {target.name} can be counted so, right in {100 * right:.0f} % of {len(target.cells):,} protected "
+                f"values, where the best guess is in {100 * guess:.0f} %"
             )
     return said
 
@@ -275,46 +268,37 @@ def with_told_by_others(found: Audit, original: Microdata, table: Microdata, *, 
     rules = _rules(original, table)
     for rule in rules:
         near = found.near if rule.beside else max(found.near, MAX_RANK_DISTANCE)
-        aim = next(
-            (one for one in aims(original, table, near) if (one.name, one.level) == (rule.name, "as published")), None
+        target = next(
+            (one for one in targets_of(original, table, near) if (one.name, one.level) == (rule.name, "as published")),
+            None,
         )
-        if aim is None:
+        if target is None:
             continue
-        asked = table.missing(rule.name)[aim.cells] & ~(alone[aim.cells] & some)
+        asked = table.missing(rule.name)[target.cells] & ~(alone[target.cells] & some)
         if np.count_nonzero(asked) < MIN_IN_BAND:
             unseen += [rule.name] if some else []
             continue
-        told = _told(rule, aim, asked, unit, table, together)
-        if told.excess > found.margin and _luck(told, unit[aim.cells[asked]]) < FALSE_ALARMS / len(rules):
+        told = _told(rule, target, asked, unit, table, together)
+        if told.excess > found.margin and _luck(told, unit[target.cells[asked]]) < FALSE_ALARMS / len(rules):
             alarms.append(told)
     notes = (*found.notes, _unseen(unseen)) if unseen else found.notes
-    return _with(replace(found, notes=notes), alarms) if alarms else replace(found, notes=notes)
-
-
-def _with(found: Audit, alarms: list[Restored]) -> Audit:
-    alarms = sorted(alarms, key=lambda one: (-one.excess * one.values**0.5, one.variable))
-    names = listed([one.variable for one in alarms])
-    closing = (
-        f"suppress {names} in all records of a person together or leave it out, or coarsen what puts them together, "
-        "such as the weight with WeightMasking('classes')"
+    found = replace(found, notes=notes)
+    if not alarms:
+        return found
+    return with_alarms(
+        found,
+        "household",
+        alarms,
+        lambda names: (
+            f"suppress {names} in all records of a person together or leave it out, or coarsen what puts them "
+            "together, such as the weight with WeightMasking('classes')"
+        ),
     )
-    before = found["household"]
-    closing = f"{before.repair}; {closing}" if before.alarm else closing
-    route = replace(
-        before,
-        worst=before.worst if before.alarm else alarms[0],
-        by_variable=(*alarms, *before.by_variable),
-        untried="",
-        verdict=before.verdict if before.alarm else verdict(alarms[0]),
-        repair=closing,
-    )
-    routes = tuple(route if one.name == "household" else one for one in found.routes)
-    return replace(found, routes=routes, verdict=overall(routes, dict(found.protected)))
 
 
-def _told(rule: _Rule, aim: Aim, asked: Mask, unit: Rows, table: Microdata, together: Reassembled) -> Restored:
+def _told(rule: _Rule, target: Target, asked: Mask, unit: Rows, table: Microdata, together: Reassembled) -> Restored:
     """Return what an intruder gets right who puts the records of a person together and follows the rule."""
-    cells = aim.cells[asked]
+    cells = target.cells[asked]
     shown = table.columns[rule.name]
     answers = _usual(shown, unit)
     if rule.beside:
@@ -324,18 +308,16 @@ def _told(rule: _Rule, aim: Aim, asked: Mask, unit: Rows, table: Microdata, toge
     answers = np.where(together.whole, answers, np.nan)[cells]
     beside = (rule.beside,) if rule.beside else ()
     how = f"other records alike in {listed(together.by)}"
-    guess = best_guess(aim)
-    right, exact = aim.right(cells, answers)
-    answered = ~np.isnan(answers)
-    guessed_exactly = aim.right(aim.cells, guess.values)[1][asked]
+    right, exact = target.right(cells, answers)
+    answered, guessed = ~np.isnan(answers), target.guess.right[asked]
     return Restored(
-        variable=aim.name,
-        level=aim.level,
+        variable=target.name,
+        level=target.level,
         evidence=(how if beside else f"{how}, within {MAX_RANK_DISTANCE:.0%} of the records", *beside),
         values=len(cells),
-        restored=float(np.where(answered, right, guess.right[asked]).mean()),
-        exactly=float(np.where(answered, exact, guessed_exactly).mean()),
-        guess=float(guess.right[asked].mean()),
+        restored=float(np.where(answered, right, guessed).mean()),
+        exactly=float(np.where(answered, exact, target.guessed_exactly[asked]).mean()),
+        guess=float(guessed.mean()),
         holds=None,
         learnt="the file",
         reading="restores",
@@ -357,8 +339,7 @@ def _usual(values: Floats, unit: Rows) -> Floats:
 
 def _luck(told: Restored, unit: Rows) -> float:
     """Return the probability that a guess gets so many right; the values of one unit count as one."""
-    independent = len(np.unique(unit))
-    return float(bdtrc(np.floor(told.restored * independent + 1e-9) - 1, independent, told.guess))
+    return luck(told.restored, len(np.unique(unit)), told.guess)
 
 
 def _unseen(names: list[str]) -> str:

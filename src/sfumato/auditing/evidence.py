@@ -11,20 +11,16 @@ that category: by the code book, by the order of the codes, or by the label that
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.auditing.aims import Aim, Values
+from sfumato.auditing.targets import Integers, Lesson, Mask, Rows, Target
 from sfumato.table.dates import date_formats, parsed
 from sfumato.table.microdata import Microdata
-
-Integers = NDArray[np.int64]
-Rows = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 LOOKED_AT = 20  # texts that tell whether to look at all of them for dates
 MAX_PREFIXES = 6  # lengths of prefixes that are tried
@@ -42,13 +38,19 @@ class Evidence:
 
     ``shown`` names the columns it is made of, or says how it is made of ``parts``. Records with no value have a code of
     their own, the first; ``blank`` tells which these are, of several columns the records without a value of some.
+    Without ``ties`` records that share a code do not count, only the next ones in the order; where the relation is
+    taken as known ``apart`` records are passed over on each side. ``published``: only what the file publishes of others
+    teaches, whatever the variable.
     """
 
     shown: tuple[str, ...]
     codes: Integers
     ordered: bool
     parts: tuple[str, ...] = ()
-    blank: NDArray[np.bool_] | None = None
+    blank: Mask | None = None
+    ties: bool = True
+    apart: int = 0
+    published: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -60,7 +62,7 @@ class Evidence:
         """How many different values there may be."""
         return int(self.codes.max(initial=0)) + 1
 
-    def shows(self, rows: Rows) -> NDArray[np.bool_]:
+    def shows(self, rows: Rows) -> Mask:
         """Tell which of these records have a value."""
         return np.ones(len(rows), dtype=bool) if self.blank is None else ~self.blank[rows]
 
@@ -68,55 +70,17 @@ class Evidence:
         """Return the evidence for some of the records."""
         if len(rows) == len(self.codes):
             return self
-        blank = None if self.blank is None else self.blank[rows]
-        return Evidence(self.shown, self.codes[rows], self.ordered, self.parts, blank)
+        return replace(self, codes=self.codes[rows], blank=None if self.blank is None else self.blank[rows])
 
 
-@dataclass(frozen=True, eq=False)
-class Lesson:
-    """The records that teach, sorted as the evidence needs them: their values, and each record's own teacher."""
-
-    values: Values
-    learners: Rows
-    own: Rows  # of each record of the file, the record that must not teach it
-
-
-def lesson_of(aim: Aim, units: Integers | None) -> Lesson:
-    """Return who teaches: the published values, or, where none are published, one record of each household."""
-    values = aim.lesson
-    learners = np.flatnonzero(values.present)
-    own = np.arange(len(values.codes))
-    if units is not None and aim.hidden is not None:
-        hidden = np.flatnonzero(aim.hidden)
-        homes, first = np.unique(units[hidden], return_index=True)
-        own[hidden] = hidden[first][np.searchsorted(homes, units[hidden])]
-        learners = np.setdiff1d(learners, np.setdiff1d(hidden, hidden[first]))
-    if units is not None and not aim.taught:
-        first = np.full(int(units.max(initial=-1)) + 1, -1, dtype=np.intp)
-        first[units[learners][::-1]] = learners[::-1]
-        learners = np.sort(first[first >= 0])
-        own = first[units]
-    return Lesson(values, learners, own)
-
-
-def predicted(
-    aim: Aim,
-    evidence: Evidence,
-    lesson: Lesson,
-    rows: Rows,
-    *,
-    banded: bool,
-    ties: bool = True,
-    apart: int = 0,
-) -> NDArray[Any]:
+def predicted(target: Target, evidence: Evidence, lesson: Lesson, rows: Rows, *, banded: bool) -> NDArray[Any]:
     """Return what the evidence says for these rows: codes or numbers, -1 or NaN where it says nothing.
 
     Records that share the evidence answer with their most common value, of numbers with the median. If there are none
-    and the evidence has an order, the next ones on both sides do. ``banded``: only records of the same band are asked;
-    without ``ties`` only the next ones; ``apart`` is how many records are passed over on each side.
+    and the evidence has an order, the next ones on both sides do. ``banded``: only records of the same band are asked.
     """
     width = evidence.number
-    keys = evidence.codes + aim.band * width if banded else evidence.codes
+    keys = evidence.codes + target.band * width if banded else evidence.codes
     values = lesson.values
     span = max(len(values.levels), 1)
     teaching = keys[lesson.learners]
@@ -132,14 +96,14 @@ def predicted(
     own = place[lesson.own[rows]]
     inside = (own >= low) & (own < high)
     others = high - low - inside
-    if not ties:
+    if not evidence.ties:
         others = np.zeros_like(others)
-    if aim.number:
+    if target.number:
         found = _median(values.levels, sorted_values, low, others, np.where(inside, own, -1))
     else:
         found = _mode(sorted_keys, sorted_values, low, others, np.where(inside, own, -1))
     if evidence.ordered:
-        alone = np.flatnonzero(others == 0)
+        alone, apart = np.flatnonzero(others == 0), evidence.apart
         before = _step(low[alone] - 1 - apart, own[alone], -1)
         after = _step(high[alone] + apart, own[alone], 1)
         bands = sorted_keys // width
@@ -149,7 +113,7 @@ def predicted(
             else np.full(len(alone), -1)
             for at in (before, after)
         ]
-        found[alone] = _between(values.levels, *sides) if aim.number else np.where(sides[0] >= 0, *sides)
+        found[alone] = _between(values.levels, *sides) if target.number else np.where(sides[0] >= 0, *sides)
     return found
 
 
@@ -195,7 +159,7 @@ def _step(at: Integers, own: Integers, way: int) -> Integers:
     return np.asarray(at + way * (at == own))
 
 
-def _inside(bands: Integers, at: Integers, wanted: Integers) -> NDArray[np.bool_]:
+def _inside(bands: Integers, at: Integers, wanted: Integers) -> Mask:
     there = (at >= 0) & (at < len(bands))
     return np.asarray(there & (bands[np.clip(at, 0, len(bands) - 1)] == wanted))
 
@@ -239,9 +203,9 @@ def informative(evidence: Evidence) -> bool:
     return bool((evidence.codes != evidence.codes[0]).any())
 
 
-def rows(data: Microdata) -> Evidence:
+def rows(data: Microdata, apart: int) -> Evidence:
     """Return the order of the records as evidence."""
-    return Evidence(("row",), np.arange(len(data), dtype=np.int64), ordered=True)
+    return Evidence(("row",), np.arange(len(data), dtype=np.int64), ordered=True, ties=False, apart=apart)
 
 
 def id_names(original: Microdata, data: Microdata) -> list[str]:
@@ -251,36 +215,32 @@ def id_names(original: Microdata, data: Microdata) -> list[str]:
     return [name for name in data.names if name in named and name not in (original.schema.weight, data.schema.weight)]
 
 
-def ids(data: Microdata, name: str) -> Iterator[tuple[Evidence, bool]]:
-    """Yield what an id may tell, and whether records that share it count: its order, and the prefixes of a text."""
+def ids(data: Microdata, name: str, apart: int) -> Iterator[Evidence]:
+    """Yield what an id may tell: its order, in which neighbours are ``apart``, and the prefixes of a text."""
     variable = data.schema[name]
     if variable.quantitative:
-        yield column(data, name), False
+        yield replace(column(data, name), ties=False, apart=apart)
         return
     texts = [str(category) for category in variable.categories]
     codes = data.columns[name].astype(np.int64)
-    blank = data.missing(name)
+    blank = data.missing(name) if data.missing(name).any() else None
 
     def of(keys: list[str] | list[int], shown: str, *, ordered: bool) -> Evidence:
-        gaps = blank if blank.any() else None
-        return Evidence((shown,), _ranked(keys, codes), ordered, parts=(name,), blank=gaps)
+        place = {key: rank for rank, key in enumerate(sorted(set(keys)), start=1)}  # type: ignore[type-var]
+        ranked = np.array([*(place[key] for key in keys), 0], dtype=np.int64)[codes]
+        return Evidence((shown,), ranked, ordered, (name,), blank, ties=not ordered, apart=apart if ordered else 0)
 
     figures = [re.sub(r"\D", "", text) for text in texts]
     alphabet = of(texts, f"{name} in alphabetical order", ordered=True)
     numbered = of([int(f) for f in figures], f"figures of {name}", ordered=True) if all(figures) else alphabet
-    yield numbered, False
+    yield numbered
     for length in range(1, MAX_PREFIXES + 1):
         named = f"first {length} characters of {name}" if length > 1 else f"first character of {name}"
         start = of([text[:length] for text in texts], named, ordered=False)
         if 1 < len(np.unique(start.codes)) <= len(data) / 2:
-            yield start, True
+            yield start
     if not np.array_equal(numbered.codes, alphabet.codes):
-        yield alphabet, False
-
-
-def _ranked(keys: list[str] | list[int], codes: Integers) -> Integers:
-    place = {key: rank for rank, key in enumerate(sorted(set(keys)), start=1)}  # type: ignore[type-var]
-    return np.array([*(place[key] for key in keys), 0], dtype=np.int64)[codes]
+        yield alphabet
 
 
 def counting(data: Microdata, name: str) -> bool:
@@ -303,7 +263,7 @@ def household(original: Microdata, data: Microdata, units: Integers | None) -> t
         found = column(data, name)
         alone = data.missing(name)
         codes = np.where(alone, found.number + np.arange(len(data)), found.codes)
-        return Evidence((name,), codes, ordered=False), f"the household id {name!r}"
+        return Evidence((name,), codes, ordered=False, published=True), f"the household id {name!r}"
     weight = original.schema.weight
     names = [weight] if weight is not None and weight in data.columns else []
     if units is not None:
@@ -320,7 +280,8 @@ def household(original: Microdata, data: Microdata, units: Integers | None) -> t
     if new.all() or np.count_nonzero(new) < 2:
         return None
     told = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-    return Evidence(("neighbouring rows",), np.cumsum(new) - 1, ordered=False), f"neighbouring rows alike in {told}"
+    found = Evidence(("neighbouring rows",), np.cumsum(new) - 1, ordered=False, published=True)
+    return found, f"neighbouring rows alike in {told}"
 
 
 def _constant(codes: Integers, units: Integers) -> bool:
@@ -333,42 +294,24 @@ def _constant(codes: Integers, units: Integers) -> bool:
     return bool(alike[together].mean() >= 0.99 and alike[~together].mean() < 0.99)
 
 
-@dataclass(frozen=True, eq=False)
-class UnseenCategories:
-    """The protected rows of categories that no record shows, and what the others show."""
+def told_by_code(target: Target, evidence: Evidence) -> Mask | None:
+    """Tell which protected rows have a code of their own in a column that recodes the variable; None if it does not.
 
-    rows: Mask
-    shown: Mask
-    truth: Integers
-
-    @classmethod
-    def of(cls, aim: Aim) -> "UnseenCategories | None":
-        """Return them of a variable; None of numbers, and where each category is still shown."""
-        if aim.number:
-            return None
-        shown = aim.told.present & (aim.told.codes == aim.truth.codes)
-        shown[aim.cells] = False
-        rows = np.zeros(len(shown), dtype=bool)
-        rows[aim.cells] = ~np.isin(aim.truth.codes[aim.cells], aim.told.codes)
-        return cls(rows, shown, aim.truth.codes) if rows.any() else None
-
-    def told(self, evidence: Evidence) -> Mask | None:
-        """Tell which of the rows have a code of their own in a column that recodes the variable; None if it does not.
-
-        Such a code is no other record's, but those of the same category.
-        """
-        categories = int(self.truth.max(initial=-1)) + 1
-        if len(evidence.shown) > 1 or evidence.number > 2 * categories:
-            return None
-        there = np.ones(len(self.rows), dtype=bool) if evidence.blank is None else ~evidence.blank
-        known = self.shown & there
-        if not _one_by_one(self.truth[known], evidence.codes[known]):
-            return None
-        mine = self.rows & there
-        others = np.bincount(evidence.codes[~mine], minlength=evidence.number) > 0
-        pairs = np.unique(evidence.codes[mine] * categories + self.truth[mine])
-        several = np.bincount(pairs // categories, minlength=evidence.number) > 1
-        return np.asarray(mine & ~others[evidence.codes] & ~several[evidence.codes])
+    They are those of categories that no record shows any more. Such a code is no other record's, but those of the same
+    category.
+    """
+    categories = int(target.truth.codes.max(initial=-1)) + 1
+    if target.unseen is None or evidence.published or len(evidence.shown) > 1 or evidence.number > 2 * categories:
+        return None
+    (rows, shown), truth, codes = target.unseen, target.truth.codes, evidence.codes
+    there = np.ones(len(rows), dtype=bool) if evidence.blank is None else ~evidence.blank
+    known, mine = shown & there, rows & there
+    if not _one_by_one(truth[known], codes[known]):
+        return None
+    others = np.bincount(codes[~mine], minlength=evidence.number) > 0
+    pairs = np.unique(codes[mine] * categories + truth[mine])
+    several = np.bincount(pairs // categories, minlength=evidence.number) > 1
+    return np.asarray(mine & ~others[codes] & ~several[codes])
 
 
 def _one_by_one(truth: Integers, codes: Integers) -> bool:

@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arguments import as_array
-from sfumato.auditing.aims import close
+from sfumato.auditing.targets import Rows, close
 from sfumato.errors import DataError
 from sfumato.kernels.groups import classes
 from sfumato.table.microdata import Microdata
 from sfumato.table.recoding import aligned
-
-Rows = NDArray[np.intp]
 
 MIN_AGREEMENT = 0.9  # of the records must have the same value of a variable that counts as kept
 MIN_SHARE_UNIQUE = 0.5  # of the records must be told apart by the variables that were not touched

@@ -12,14 +12,15 @@ and what he would put wrong elsewhere must count as often as in the table.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.auditing.findings import Audit
-from sfumato.auditing.guess import MIN_IN_BAND
 from sfumato.auditing.matching import match
+from sfumato.auditing.targets import MIN_IN_BAND, Floats, Mask, Rows
 from sfumato.engine import current
 from sfumato.errors import DataError, ParameterError
 from sfumato.pair.random_order import RandomOrder
@@ -28,12 +29,6 @@ from sfumato.table.draws import Draws
 from sfumato.table.microdata import Microdata
 from sfumato.table.on_demand import OnDemand
 from sfumato.table.parts import TableInParts, cut_alike
-
-Order = NDArray[np.intp]
-Mask = NDArray[np.bool_]
-Rows = NDArray[np.intp]
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
 
 MATES = 3  # records that show the category of a suppressed value, of each category
 CODED = 200  # records whose number was coded at an end, of each variable: more would crowd the ranks there
@@ -52,7 +47,7 @@ class SampleDesign:
     random: Mask | None = None  # None: all
     of: Mapping[str, Mask] = field(default_factory=dict)  # by variable, those drawn at random or for it
 
-    def asked(self, data: Microdata, records: Order) -> Microdata:
+    def asked(self, data: Microdata, records: Rows) -> Microdata:
         """Return a table without the values of which records are no witness; ``records`` numbers its rows."""
         if self.random is None:
             return data
@@ -69,19 +64,19 @@ class SampleDesign:
 class AtHand:
     """Records of both tables in memory: for each of the protected one, ``order`` names that of the original."""
 
-    original: Microdata
-    protected: Microdata
-    order: Order
+    original: Any
+    protected: Any
+    order: Any  # None: nobody has said
     matched: str
-    seen: SampleDesign
+    seen: SampleDesign | None  # None: these are whole tables in memory
 
 
 @dataclass(frozen=True, eq=False)
 class _RecordOrder:
     """An order that says, for each protected record, which of the original it is."""
 
-    record: Order
-    place: Order
+    record: Rows
+    place: Rows
 
     @classmethod
     def of(cls, order: Any, records: int) -> "_RecordOrder":
@@ -90,25 +85,31 @@ class _RecordOrder:
             raise DataError(f"audit: order must name each of the {records:,} records of the original once")
         return cls(record.astype(np.intp), np.argsort(record))
 
-    def records_at(self, places: Order, records: int) -> Order:
+    def records_at(self, places: Rows, records: int) -> Rows:
         return self.record[places]
 
-    def places(self, rows: Order, records: int) -> Order:
+    def places(self, rows: Rows, records: int) -> Rows:
         return self.place[rows]
 
 
-def sample_of_both(
+def records_at_hand(
     original: Any,
     protected: Any,
     order: Sequence[int] | NDArray[np.integer] | RandomOrder | None,
     beside: Mapping[str, Any] | None,
     size: int,
 ) -> AtHand:
-    """Draw the same records of both tables; refused where it cannot be told which record is which.
+    """Return tables in memory as they are, and of tables in parts the same records, drawn by number.
 
-    ``order`` names the record of the original for each protected record of the whole table, or is that of a release.
+    Refused where it cannot be told which record is which. ``order`` names the record of the original for each protected
+    record of the whole table, or is that of a release.
     """
-    if not isinstance(original, TableInParts) or not isinstance(protected, TableInParts):
+    in_parts = isinstance(original, TableInParts), isinstance(protected, TableInParts)
+    if not any(in_parts):
+        if isinstance(order, RandomOrder):
+            raise ParameterError("audit: a RandomOrder is that of a table in parts; give the numbers of the records")
+        return AtHand(original, protected, order, "", None)
+    if not all(in_parts):
         raise DataError("audit: one of the tables is in parts and the other is not; scan both, or read both")
     if beside is not None:
         raise ParameterError("audit: other releases are looked at beside a table in memory only")
@@ -133,8 +134,13 @@ def sample_of_both(
     return AtHand(*tables, np.argsort(places), "the order given", seen)
 
 
-def at_hand_of_both(original: TableInParts, protected: TableInParts, size: int) -> AtHand:
-    """Draw the same records of an original and of what a method made of it; of a sample, the originals that it drew."""
+def at_hand_of_both(original: Microdata | TableInParts, protected: Microdata | TableInParts, size: int) -> AtHand:
+    """Return an original and what a method made of it, of tables in parts the same records of both.
+
+    Of a protected sample these are the originals that it drew.
+    """
+    if not isinstance(original, TableInParts) or not isinstance(protected, TableInParts):
+        return AtHand(original, protected, None, "", None)
     drawn = protected.drawn
     if drawn is not None:
         found = _beside_each_other(only_records(original, drawn), protected, size)
@@ -153,19 +159,16 @@ def _beside_each_other(original: TableInParts, protected: TableInParts, size: in
 
 def _drawn(
     original: TableInParts, protected: TableInParts, size: int, order: RandomOrder | _RecordOrder | None
-) -> tuple[Order, SampleDesign]:
+) -> tuple[Rows, SampleDesign]:
     """Return the numbers of the originals that are looked at, in ascending order, and how they were drawn."""
     records = len(original)
 
-    def record_of(places: Order) -> Order:
+    def record_of(places: Rows) -> Rows:
         return places if order is None or not len(places) else order.records_at(places, records)
 
     if size >= records:
         return np.arange(records, dtype=np.intp), SampleDesign()
-    if order is None:
-        found = suppressed(original, protected, size // 2)
-    else:
-        found = suppressed_in_order(original, protected, record_of, size // 2)
+    found = suppressed(original, protected, size // 2, None if order is None else record_of)
     chosen = found.chosen(size // 2)
     if not chosen:
         return drawn_records(records, size), _at_random(size, records)
@@ -195,9 +198,9 @@ def _at_random(size: int, records: int) -> SampleDesign:
     return SampleDesign((f"audited in a random sample of {size:,} of {records:,} records",) if size < records else ())
 
 
-def with_how_drawn(found: Audit, original: Microdata, protected: Microdata, seen: SampleDesign) -> Audit:
+def with_how_drawn(found: Audit, original: Microdata, protected: Microdata, seen: SampleDesign | None) -> Audit:
     """Return an audit of a part of the records that says how these were drawn, and of what it cannot judge."""
-    if not seen.notes:
+    if seen is None or not seen.notes:
         return found
     return replace(found, notes=(*seen.notes, *_too_few(found, original, protected), *found.notes))
 
@@ -260,32 +263,39 @@ class SuppressedRecords:
         return {name: rows for name, rows in found.items() if len(rows)}  # none of some if variables are many
 
 
-def suppressed(original: TableInParts, protected: TableInParts, most: int) -> SuppressedRecords:
-    """Find the records whose values were suppressed, of each variable at most so many; record i is record i."""
-    sought = _sought(original, protected)
-    if not sought:
-        return SuppressedRecords(0, {})
-    before, after = cut_alike(original.only(sought), protected.only(sought))
-    draws = Draws(len(original), "records with suppressed values")
-    found = _merged(_each(_Gone(sought, draws, most), before, after), most)
-    return _few_coded(found, sought)
-
-
-def suppressed_in_order(
-    original: TableInParts, protected: TableInParts, record_of: Callable[[Rows], Rows], most: int
+def suppressed(
+    original: TableInParts, protected: TableInParts, most: int, record_of: Callable[[Rows], Rows] | None = None
 ) -> SuppressedRecords:
-    """Find the same of a table that stands in another order; ``record_of`` tells which records stand at some places.
+    """Find the records whose values were suppressed, of each variable at most so many.
 
-    Of very many places without a value only some are looked at, to see whether the original had one.
+    Record i of both is the same, or ``record_of`` tells which records of the original stand at some places. Then, of
+    very many places without a value, only some are looked at, to see whether the original had one.
     """
     sought = _sought(original, protected)
+    draws = Draws(len(original), "records with suppressed values")
     if not sought:
         return SuppressedRecords(0, {})
-    draws = Draws(len(original), "records with suppressed values")
-    looked = max(LOOKED_THROUGH, most)
-    blank = _merged(_each(_Gone(sought, draws, looked), protected.only(sought)), looked)
-    if not blank.drawn:
-        return blank
+    if record_of is None:
+        tables = cut_alike(original.only(sought), protected.only(sought))
+        found = _merged(_each(partial(_gone, sought, draws, most), *tables), most)
+    else:
+        looked = max(LOOKED_THROUGH, most)
+        found = _merged(_each(partial(_gone, sought, draws, looked), protected.only(sought)), looked)
+        found = _had(original, found, sought, record_of, most) if found.drawn else found
+    drawn = {name: one if sought[name].blanks else one.least(CODED) for name, one in found.drawn.items()}
+    coded, blanks = (any(getattr(sought[name], what) for name in drawn) for what in ("coded", "blanks"))
+    what = " or ".join(["suppressed values"] * (blanks or not coded) + ["coded ends"] * coded)
+    return SuppressedRecords(found.records, drawn, what)
+
+
+def _had(
+    original: TableInParts,
+    blank: SuppressedRecords,
+    sought: "Mapping[str, _SoughtValues]",
+    record_of: Callable[[Rows], Rows],
+    most: int,
+) -> SuppressedRecords:
+    """Return which places without a value are of records that had one."""
     places = np.unique(np.concatenate([found.rows for found in blank.drawn.values()]))
     record = record_of(places)
     ascending = np.sort(record)
@@ -295,11 +305,10 @@ def suppressed_in_order(
         records = record[np.searchsorted(places, found.rows)]
         gone = sought[name].had(there, name)[np.searchsorted(ascending, records)]
         drawn[name] = DrawnRecords(records[gone], found.draws[gone])
-    there_are = None
+    number = None
     if len(places) == blank.records:
-        there_are = len(np.unique(np.concatenate([found.rows for found in drawn.values()])))
-    least = {name: found.least(most) for name, found in drawn.items() if len(found.rows)}
-    return _few_coded(SuppressedRecords(there_are, least), sought)
+        number = len(np.unique(np.concatenate([found.rows for found in drawn.values()])))
+    return SuppressedRecords(number, {name: found.least(most) for name, found in drawn.items() if len(found.rows)})
 
 
 def mates(original: TableInParts, protected: TableInParts, chosen: Mapping[str, Rows], most: int) -> dict[str, Rows]:
@@ -320,7 +329,7 @@ def mates(original: TableInParts, protected: TableInParts, chosen: Mapping[str, 
     share = most // len(wanted)
     each = {name: max(min(MATES, share // len(codes)), 1) for name, codes in wanted.items()}
     found: dict[tuple[str, int], DrawnRecords] = {}
-    for part in _each(_Showing(wanted, draws, each), protected.only(wanted)):
+    for part in _each(partial(_showing, wanted, draws, each), protected.only(wanted)):
         for key, drawn in part.items():
             found[key] = found.get(key, DrawnRecords()).with_others(drawn, each[key[0]])
     shown: dict[str, DrawnRecords] = {}
@@ -364,61 +373,40 @@ class _SoughtValues:
         return bool(np.isfinite(self.bottom) or np.isfinite(self.top))
 
 
-@dataclass(frozen=True, eq=False)
-class _Gone:
-    """Finds the records of a part that lack a value, though they had it if the original's part is given."""
-
-    sought: Mapping[str, _SoughtValues]
-    draws: Draws
-    most: int
-
-    def __call__(self, *parts: Any) -> SuppressedRecords:
-        *before, after, first = parts
-        draw = self.draws.uniform("which", first, len(after))
-        some = np.zeros(len(after), dtype=bool)
-        drawn = {}
-        for name, sought in self.sought.items():
-            gone = sought.lacks(after, name)
-            for part in before:
-                gone &= sought.had(part, name)
-            rows = np.flatnonzero(gone)
-            if len(rows):
-                some |= gone
-                drawn[name] = DrawnRecords(first + rows, draw[rows]).least(self.most)
-        return SuppressedRecords(int(some.sum()), drawn)
+def _gone(sought: Mapping[str, _SoughtValues], draws: Draws, most: int, *parts: Any) -> SuppressedRecords:
+    """Find the records of a part that lack a value, though they had it if the original's part is given."""
+    *before, after, first = parts
+    draw = draws.uniform("which", first, len(after))
+    some = np.zeros(len(after), dtype=bool)
+    drawn = {}
+    for name, values in sought.items():
+        gone = values.lacks(after, name)
+        for part in before:
+            gone &= values.had(part, name)
+        rows = np.flatnonzero(gone)
+        if len(rows):
+            some |= gone
+            drawn[name] = DrawnRecords(first + rows, draw[rows]).least(most)
+    return SuppressedRecords(int(some.sum()), drawn)
 
 
-@dataclass(frozen=True, eq=False)
-class _Showing:
-    """Finds a few records of a part that show each of some categories."""
-
-    wanted: Mapping[str, Codes]
-    draws: Draws
-    each: Mapping[str, int]
-
-    def __call__(self, part: Microdata, first: int) -> dict[tuple[str, int], DrawnRecords]:
-        draw = self.draws.uniform("which", first, len(part))
-        found = {}
-        for name, codes in self.wanted.items():
-            column = part.columns[name]
-            rows = np.flatnonzero(np.isin(column, codes))
-            if not len(rows):
-                continue
-            rows = rows[np.lexsort((draw[rows], column[rows]))]
-            there, starts = np.unique(column[rows], return_index=True)
-            for code, mine in zip(there.tolist(), np.split(rows, starts[1:]), strict=True):
-                least = mine[: self.each[name]]
-                found[name, code] = DrawnRecords(first + least, draw[least])
-        return found
-
-
-def _few_coded(found: SuppressedRecords, sought: Mapping[str, _SoughtValues]) -> SuppressedRecords:
-    """Return what was found with a few records of each variable of which nothing was made missing."""
-    drawn = {name: one if sought[name].blanks else one.least(CODED) for name, one in found.drawn.items()}
-    coded = any(sought[name].coded for name in drawn)
-    blanks = any(sought[name].blanks for name in drawn)
-    what = " or ".join([*(["suppressed values"] if blanks or not coded else []), *(["coded ends"] if coded else [])])
-    return SuppressedRecords(found.records, drawn, what)
+def _showing(
+    wanted: Mapping[str, NDArray[np.int32]], draws: Draws, each: Mapping[str, int], part: Microdata, first: int
+) -> dict[tuple[str, int], DrawnRecords]:
+    """Find a few records of a part that show each of some categories."""
+    draw = draws.uniform("which", first, len(part))
+    found = {}
+    for name, codes in wanted.items():
+        column = part.columns[name]
+        rows = np.flatnonzero(np.isin(column, codes))
+        if not len(rows):
+            continue
+        rows = rows[np.lexsort((draw[rows], column[rows]))]
+        there, starts = np.unique(column[rows], return_index=True)
+        for code, mine in zip(there.tolist(), np.split(rows, starts[1:]), strict=True):
+            least = mine[: each[name]]
+            found[name, code] = DrawnRecords(first + least, draw[least])
+    return found
 
 
 def _merged(found: Iterable[SuppressedRecords], most: int) -> SuppressedRecords:

@@ -18,12 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.auditing import evidence as held
-from sfumato.auditing.aims import gone
 from sfumato.auditing.audit import FALSE_ALARMS
 from sfumato.auditing.evidence import Evidence
-from sfumato.auditing.guess import best_guess
 from sfumato.auditing.routes import MAX_VALUES_TO_COMBINE, combined, joined
-from sfumato.auditing.trials import Sample, Target, Trial, restored_by, screened, tried
+from sfumato.auditing.targets import Floats, Mask, Target, gone
+from sfumato.auditing.trials import Trial, restored_by, screened, tried
 from sfumato.errors import OF_THE_RUN, SchemaError, unexpected
 from sfumato.parameters import random_generator
 from sfumato.table import toml_text
@@ -35,8 +34,6 @@ from sfumato.table.roles import ProposedRole, proposed_roles
 from sfumato.table.sums import relation
 
 T = TypeVar("T")
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 MAX_VARIABLES = 1_000  # variables that are held against each other
 MAX_RECORDS_READ = 4_000  # records that are looked through, a random sample where there are more
@@ -175,12 +172,12 @@ class _Search:
     @cached_property
     def targets(self) -> Mapping[str, Target]:
         """Every variable that is not linked yet, taken for removed."""
-        sample = Sample(self.rng.permutation(len(self.data)))
+        order = self.rng.permutation(len(self.data))
         households = units(self.data) if self.data.schema.household is not None else None
         found = {}
         for name in (name for name in self.columns if not self.data.schema[name].sources):
-            for aim in gone(self.data, name, MAX_RANK_DISTANCE):
-                found[name] = Target(aim, best_guess(aim), sample, households)
+            for target in gone(self.data, name, MAX_RANK_DISTANCE):
+                found[name] = replace(target, order=order, units=households)
         return found
 
     def proposals(self) -> list[Dependency]:
@@ -221,7 +218,7 @@ class _Search:
 
         There is at least as much to know of a source as of what it determines, but for exceptions.
         """
-        found, least = {}, MIN_SHARE_TOLD * self._entropies[target.aim.name]
+        found, least = {}, MIN_SHARE_TOLD * self._entropies[target.name]
         offered = [self.columns[source] for source in likely if self._entropies[source] >= least]
         for one, share in screened(target, offered):
             if share - target.guess.share < MIN_SHARE_TOLD * (1 - target.guess.share) - SCREENING:
@@ -253,7 +250,7 @@ class _Search:
                 there &= column != values[counts.argmax()]
         if there.all():
             return False
-        true = trial.target.aim.truth.codes[trial.rows][there]
+        true = trial.target.truth.codes[trial.rows][there]
         usual = np.bincount(true).max(initial=0) / max(len(true), 1)
         return not len(true) or usual == 1 or trial.right[there].mean() - usual < MIN_SHARE_TOLD * (1 - usual)
 
@@ -318,7 +315,7 @@ class _Search:
     def _coarsest(self, trial: Trial, alone: Mapping[str, Mapping[str, float]]) -> Trial:
         """Take, for each of some sources, the coarsest variable that it determines and that does as well."""
         for source in trial.evidence.shown:
-            taken = {*trial.evidence.shown, trial.target.aim.name}
+            taken = {*trial.evidence.shown, trial.target.name}
             coarser = [name for name in alone if source in alone[name] and name not in taken]
             for name in sorted(coarser, key=lambda name: self._entropies[name]):
                 others = [self.columns[other] for other in trial.evidence.shown if other != source]

@@ -14,18 +14,14 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from sfumato.auditing import evidence as held
-from sfumato.auditing.aims import Aim, Ranks, close
 from sfumato.auditing.evidence import Evidence, id_names
 from sfumato.auditing.findings import NearTogether, Together
 from sfumato.auditing.matching import Matching, match, matched_by_values
+from sfumato.auditing.targets import Floats, Mask, Ranks, Rows, Target, close
 from sfumato.errors import DataError
 from sfumato.kernels.groups import classes
 from sfumato.table.microdata import Microdata
 from sfumato.table.recoding import aligned
-
-Rows = NDArray[np.intp]
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 NEAREST = 20_000  # records up to which releases without exact columns are joined by nearness
 LINKED = 1_000  # records of which one who knows the keys is tried, drawn at random
@@ -225,7 +221,7 @@ class _Key:
 
     known: Floats  # of each record of the original: its rank, or its code
     shown: Floats | None = None  # of each record of the release: the rank, averaged
-    classes: tuple[tuple[NDArray[np.intp], Mask], ...] = ()  # by release: code of each record, and code x value
+    classes: tuple[tuple[Rows, Mask], ...] = ()  # by release: code of each record, and code x value
 
     def apart(self, records: Rows) -> Floats:
         if self.shown is not None:
@@ -257,9 +253,7 @@ def _key(original: Microdata, released: Release, joined: Sequence[tuple[Release,
     return _Key(known.astype(np.float64), classes=tuple(found))
 
 
-def _classes(
-    original: Microdata, one: Release, name: str, known: NDArray[np.intp], number: int
-) -> tuple[NDArray[np.intp], Mask]:
+def _classes(original: Microdata, one: Release, name: str, known: Rows, number: int) -> tuple[Rows, Mask]:
     """Return the published code of each record, and which values each code can be; a blank, code 0, can be any.
 
     A class of numbers can be all that lies between its ends; any other holds what the release has put into it. What
@@ -305,13 +299,13 @@ class OtherColumn:
     evidence: Evidence
     values: NDArray[Any]
 
-    def read_off(self, aim: Aim) -> NDArray[Any] | None:
+    def read_off(self, target: Target) -> NDArray[Any] | None:
         """Return what this column says of its namesake, as it stands; None where it is another variable or kind."""
-        if self.name != aim.name or aim.number != (self.values.dtype.kind == "f"):
+        if self.name != target.name or target.number != (self.values.dtype.kind == "f"):
             return None
-        if aim.number:
+        if target.number:
             return self.values
-        place = {level: code for code, level in enumerate(aim.truth.levels.tolist())}
+        place = {level: code for code, level in enumerate(target.truth.levels.tolist())}
         return np.array([place.get(value, -1) for value in self.values.tolist()], dtype=np.int64)
 
 
@@ -343,7 +337,7 @@ def columns_beside(original: Microdata, matching: Matching, releases: Sequence[R
     return tuple(found)
 
 
-def _column(other: Microdata, column: str, release: str, here: NDArray[np.intp]) -> OtherColumn:
+def _column(other: Microdata, column: str, release: str, here: Rows) -> OtherColumn:
     one, rows = held.column(other, column, f"{column} of {release}"), np.maximum(here, 0)
     codes = np.where(here >= 0, one.codes[rows] + 1, 0)
     variable, values = other.schema[column], other.columns[column][rows]

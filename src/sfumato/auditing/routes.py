@@ -18,19 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.auditing import evidence as held
-from sfumato.auditing.aims import Aim
 from sfumato.auditing.evidence import Evidence
 from sfumato.auditing.findings import Name
 from sfumato.auditing.releases import OtherColumn, mean_of
-from sfumato.auditing.trials import EvidenceRules, Target, Trial, best_of, read_off, screened, share, tried
+from sfumato.auditing.targets import Floats, Integers, Target
+from sfumato.auditing.trials import Trial, best_of, read_off, screened, share, tried
 from sfumato.table.dates import day_of
 from sfumato.table.microdata import Microdata
 from sfumato.table.sums import relation
 
-Integers = NDArray[np.int64]
 Ranked = tuple[float, tuple[str, ...]]  # a share restored, and the columns that restore it
 RouteResult = list[Trial] | str  # the best trial of each variable, or why there is none
-Floats = NDArray[np.float64]
 
 MAX_VALUES_TO_COMBINE = 500  # different values up to which a column is combined with others
 PAIRED = (4_000, 500)  # records that teach, and values tried, when combinations are looked through
@@ -77,12 +75,10 @@ class Setting:
         """The columns that are neither weight nor id, as evidence; those with one value tell nothing."""
         return [one for one in (held.column(self.protected, name) for name in self.named) if held.informative(one)]
 
-    @cached_property
-    def patterns(self) -> list[tuple[Evidence, bool]]:
-        """What texts may tell of which most records have their own, and whether records that share it count."""
-        texts = [name for name in self.named if held.counting(self.protected, name)]
-        found = [entry for name in texts for entry in held.ids(self.protected, name)]
-        return [entry for entry in found if held.informative(entry[0])]
+    def patterns(self, names: list[str]) -> list[Evidence]:
+        """What ids, and texts of which most records have their own, may tell."""
+        found = (one for name in names for one in held.ids(self.protected, name, self.apart))
+        return [one for one in found if held.informative(one)]
 
     @property
     def named(self) -> list[str]:
@@ -100,15 +96,14 @@ def weight(setting: Setting) -> RouteResult:
     evidence = held.column(setting.protected, name)
     if not held.informative(evidence):
         return "all weights are equal"
-    return [tried(target, evidence) for target in setting.targets if target.aim.name != name]
+    return [tried(target, evidence) for target in setting.targets if target.name != name]
 
 
 def order(setting: Setting) -> RouteResult:
     """The records before and after."""
     if len(setting.protected) < 3:
         return "there are fewer than three records"
-    way = EvidenceRules(ties=False, apart=setting.apart)
-    return [tried(target, held.rows(setting.protected), way) for target in setting.targets]
+    return [tried(target, held.rows(setting.protected, setting.apart)) for target in setting.targets]
 
 
 def household(setting: Setting) -> RouteResult:
@@ -119,13 +114,8 @@ def household(setting: Setting) -> RouteResult:
     evidence, how = found
     if setting.original.schema.household is not None and evidence.shown == ("neighbouring rows",):
         setting.notes.append(f"the file has no household id; households were found as {how}")
-    shown = [target for target in setting.targets if target.aim.told.present.any()]
-    if not shown:
-        return "of no protected variable anything is published that members could share"
-    return [
-        tried(target, evidence, EvidenceRules(published=True, own=target.aim.number and not target.aim.taught))
-        for target in shown
-    ]
+    trials = [tried(target, evidence) for target in setting.targets if target.told.present.any()]
+    return trials or "of no protected variable anything is published that members could share"
 
 
 def ids(setting: Setting) -> RouteResult:
@@ -133,31 +123,20 @@ def ids(setting: Setting) -> RouteResult:
     names = held.id_names(setting.original, setting.protected)
     if not names:
         return "the file has no id"
-    patterns = [entry for name in names for entry in held.ids(setting.protected, name)]
-    found = []
-    for target in setting.targets:
-        trials = [
-            tried(target, evidence, EvidenceRules(ties=ties, apart=0 if ties else setting.apart))
-            for evidence, ties in patterns
-            if held.informative(evidence)
-        ]
-        if trials:
-            found.append(replace(max(trials, key=lambda trial: trial.share), tests=len(trials)))
-    return found or "the ids are all alike"
+    patterns = setting.patterns(names)
+    if not patterns:
+        return "the ids are all alike"
+    return [_best([tried(target, one) for one in patterns])[0] for target in setting.targets]
 
 
 def columns(setting: Setting) -> RouteResult:
     """Every other column by itself: copies, what another column determines, and the order of texts."""
-    shared = [*setting.columns, *(one for one, ties in setting.patterns if ties)]
-    ordered = [one for one, ties in setting.patterns if not ties]
+    texts = [name for name in setting.named if held.counting(setting.protected, name)]
+    offered = [*setting.columns, *setting.patterns(texts)]
     found = []
     for target in setting.targets:
-        own = (target.aim.name,)
-        best = best_of(target, (one for one in shared if one.columns != own))
-        order = best_of(
-            target, (one for one in ordered if one.columns != own), EvidenceRules(ties=False, apart=setting.apart)
-        )
-        found += _best([best, order])
+        others = [one for one in offered if one.columns != (target.name,)]
+        found += _best([best_of(target, (one for one in others if one.ties == ties)) for ties in (True, False)])
     return found or "there is no other column that tells records apart"
 
 
@@ -183,7 +162,7 @@ def combinations_of(setting: Setting) -> RouteResult:
 
 def combined(target: Target, few: list[Evidence], room: int) -> Trial | None:
     """Try pairs of the columns that tell most alone, and further ones with the best; None where they add nothing."""
-    alone = screened(target, [one for one in few if one.shown != (target.aim.name,)])
+    alone = screened(target, [one for one in few if one.shown != (target.name,)])
     singles = [one for one, restored in alone if restored < MAX_RESTORED_ALONE][:room]
     most = max((restored for _, restored in alone if restored < MAX_RESTORED_ALONE), default=0.0)
     if len(singles) < 2:
@@ -242,11 +221,11 @@ def sums(setting: Setting) -> RouteResult:
     if not published:
         return "there are no other numbers"
     originals = {name: setting.original.columns[name] for name in amounts}
-    touched = {target.aim.name for target in setting.targets}
+    touched = {target.name for target in setting.targets}
     found = []
     for target in setting.targets:
-        name = target.aim.name
-        if not target.aim.number:
+        name = target.name
+        if not target.number:
             continue
         others = {n: originals[n] for n in published if n != name}
         factors = schema.analysed("numeric") if schema[name].kind == "numeric" else ()
@@ -273,7 +252,7 @@ def text(setting: Setting) -> RouteResult:
         trials: list[Trial | None] = []
         for name, texts in named.items():
             codes = setting.protected.columns[name].astype(np.int64)
-            for read, where in answers(target.aim, texts, codes) if name != target.aim.name else ():
+            for read, where in answers(target, texts, codes) if name != target.name else ():
                 trials.append(read_off(target, read, f"{where} of {name}", parts=(name,)))
         found += _best(trials)
     return found or "no text names a value"
@@ -287,23 +266,23 @@ def beside(setting: Setting) -> RouteResult:
     found = []
     for target in setting.targets:
         trials = [best_of(target, offered)]
-        namesakes = [one for one in setting.beside if one.name == target.aim.name]
+        namesakes = [one for one in setting.beside if one.name == target.name]
         for one in namesakes:
-            told = one.read_off(target.aim)
+            told = one.read_off(target)
             trials += [None if told is None else read_off(target, told, *one.evidence.shown)]
         if len(namesakes) > 1:  # classes of several releases intersect
             trials.append(tried(target, joined(*(one.evidence for one in namesakes))))
         averaged = _averaged(target, namesakes)
         if averaged is not None:
-            trials.append(read_off(target, averaged, f"the average of {target.aim.name} over the releases"))
+            trials.append(read_off(target, averaged, f"the average of {target.name} over the releases"))
         found += _best(trials)
     return found or "the other releases cannot be linked to this one, or tell nothing"
 
 
-def _averaged(target: Target, namesakes: list[OtherColumn]) -> NDArray[np.float64] | None:
+def _averaged(target: Target, namesakes: list[OtherColumn]) -> Floats | None:
     """Return the mean of a number over all releases that publish it; None where only one does."""
-    numbers = [told for one in namesakes if (told := one.read_off(target.aim)) is not None and target.aim.number]
-    numbers += [target.aim.shown] if target.aim.shown is not None else []
+    numbers = [told for one in namesakes if (told := one.read_off(target)) is not None and target.number]
+    numbers += [target.shown] if target.shown is not None else []
     return mean_of(numbers) if len(numbers) > 1 else None
 
 
@@ -328,12 +307,6 @@ ROUTES: Mapping[Name, Any] = {
 }
 
 
-def each(setting: Setting) -> Iterator[tuple[Name, RouteResult]]:
-    """Yield every route with what it found."""
-    for name, route in ROUTES.items():
-        yield name, route(setting)
-
-
 def texts_of(data: Microdata, name: str) -> list[str]:
     """Return the different texts of a column that consists of texts of several words; an empty list for any other."""
     variable = data.schema[name]
@@ -344,10 +317,10 @@ def texts_of(data: Microdata, name: str) -> list[str]:
     return texts if words >= MIN_WORDS_OF_TEXT * len(texts) else []
 
 
-def answers(aim: Aim, texts: list[str], codes: Integers) -> Iterator[tuple[NDArray[np.generic], str]]:
+def answers(target: Target, texts: list[str], codes: Integers) -> Iterator[tuple[NDArray[np.generic], str]]:
     """Yield what a column of texts may say of a variable, for each record, and in which place of the text it stands."""
-    if not aim.number:
-        found = _named(aim, texts)
+    if not target.number:
+        found = _named(target, texts)
         if (found >= 0).any():
             yield np.append(found, -1)[codes], "words"
         return
@@ -364,11 +337,11 @@ def answers(aim: Aim, texts: list[str], codes: Integers) -> Iterator[tuple[NDArr
             yield _taken(behind, codes), f"{what} behind {word!r}"
 
 
-def _named(aim: Aim, texts: list[str]) -> Integers:
+def _named(target: Target, texts: list[str]) -> Integers:
     """Return for each text the category that it names: of several the rarest, for that says most of the record."""
     place: dict[tuple[str, ...], int] = {}
     for code, level in enumerate(
-        aim.truth.levels.tolist()
+        target.truth.levels.tolist()
     ):  # the commonest first, so the rarest of two namesakes stays
         words = tuple(_WORD.findall(str(level).casefold()))
         if words and len("".join(words)) > 1 and len(words) <= MAX_WORDS_OF_CATEGORY:

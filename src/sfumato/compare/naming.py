@@ -34,12 +34,13 @@ def sentence(parts: Iterable[str]) -> str:
     return f"{said[:1].upper()}{said[1:]}."
 
 
-def short_names(methods: Mapping[str, Method | None]) -> dict[str, str]:
+def short_names(methods: Mapping[str, Method | None], *, whole: bool = False) -> dict[str, str]:
     """Return a short name for each candidate by its label; a table protected elsewhere (None) keeps its label.
 
     A method whose repr is short keeps it. Other names say the steps and their main parameters; of several recodings
     "coarse 1" is the finest. If that is too long, words go first, then parameters and steps that all share. Names that
-    coincide get what differs, or else a number. The order of the candidates changes nothing.
+    coincide get what differs, or else a number. The order of the candidates changes nothing. ``whole``: the same words,
+    not cut where they are longer than a column has room for.
 
     >>> from sfumato import MDAV, GlobalRecoding, LocalSuppression
     >>> keys = tuple("abcdef")
@@ -50,7 +51,7 @@ def short_names(methods: Mapping[str, Method | None]) -> dict[str, str]:
     made = {label: method for label, method in methods.items() if method is not None}
     told = {label: repr(method) for label, method in made.items()}
     long = {label: method for label, method in made.items() if len(told[label]) > MAX_NAME_LENGTH}
-    told |= _described(long)
+    told |= _described(long, whole=whole)
     taken = {label for label in methods if label not in made}
     same: dict[str, list[str]] = {}
     for label in sorted(made, key=lambda label: (told[label], repr(made[label]), label)):
@@ -59,11 +60,11 @@ def short_names(methods: Mapping[str, Method | None]) -> dict[str, str]:
     taken |= alone
     for name, sharing in same.items():
         if name not in alone:
-            told |= _told_apart(name, {label: made[label] for label in sharing}, taken)
+            told |= _told_apart(name, {label: made[label] for label in sharing}, taken, whole=whole)
     return {label: told.get(label, label) for label in methods}
 
 
-def _described(methods: Mapping[str, Method]) -> dict[str, str]:
+def _described(methods: Mapping[str, Method], *, whole: bool) -> dict[str, str]:
     """Name methods by their steps: the fullest wording at which all of them are short, or else the briefest, cut."""
     of_method = {label: list(runs(method.steps, short=True)) for label, method in methods.items()}
     short = _numbered({run: type(run[0]).run_in_short(run) for several in of_method.values() for run in several})
@@ -74,7 +75,7 @@ def _described(methods: Mapping[str, Method]) -> dict[str, str]:
         told |= {label: name for label, name in joined.items() if name}
         if all(len(name) <= MAX_NAME_LENGTH for name in told.values()):
             break
-    return {label: shortened(name, MAX_NAME_LENGTH) for label, name in told.items()}
+    return told if whole else {label: shortened(name, MAX_NAME_LENGTH) for label, name in told.items()}
 
 
 def _numbered(short: Mapping[Run, Phrase]) -> dict[Run, Phrase]:
@@ -114,16 +115,17 @@ def _worded(
     return phrase.brief if phrase.brief in bare else f"{phrase.brief} {phrase.detail}".strip()
 
 
-def _told_apart(name: str, methods: Mapping[str, Method], taken: set[str]) -> dict[str, str]:
+def _told_apart(name: str, methods: Mapping[str, Method], taken: set[str], *, whole: bool) -> dict[str, str]:
     """Add to a name what differs between the methods that share it, or a number; enter what is used as taken."""
+    most = len(name) + MAX_NAME_LENGTH if whole else MAX_NAME_LENGTH
     added = _differences(list(methods.values()))
     told = {}
     for place, label in enumerate(methods):
-        told[label] = shortened(name, MAX_NAME_LENGTH - len(added[place])) + added[place]
+        told[label] = shortened(name, most - len(added[place])) + added[place]
         number = 1
         while told[label] in taken:
             number += 1
-            told[label] = shortened(name, MAX_NAME_LENGTH - len(f" ({number})")) + f" ({number})"
+            told[label] = shortened(name, most - len(f" ({number})")) + f" ({number})"
         taken.add(told[label])
     return told
 

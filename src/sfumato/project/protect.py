@@ -105,14 +105,13 @@ def _protected(
         masked = method.masked(data)
     rng, key = generator(seed, method, 0), release_name(data if whole is None else whole, method, "")
     if whole is None:
-        original, made, seen = data, method.protect(data, rng=rng, rounded=not as_is), None
+        both = at_hand_of_both(data, method.protect(data, rng=rng, rounded=not as_is), options.sample)
     else:
         in_parts = protected_parts(method, whole, rng, rounded=not as_is)
         both = at_hand_of_both(whole, in_parts, options.sample)
-        original, made, seen = both.original, both.protected, both.seen
-    ready = Prepared(made, None, Checked())
+    ready = Prepared(both.protected, None, Checked())
     if not as_is:
-        ready = prepare(original, made, seed=seed, key=key, **options.kept(), of_parts=seen)
+        ready = prepare(both.original, both.protected, seed=seed, key=key, **options.kept(), of_parts=both.seen)
     checked, note = ready.checked, None
     if as_is or checked.passed or options.despite_audit:
         how = Provenance(
@@ -128,7 +127,7 @@ def _protected(
         out = ready.table if whole is None else in_parts.only(ready.table.names)
         note = write_protected(out, target, how, tell=tell)
     audited = checked.audit.notes if whole is not None and checked.audit is not None else ()
-    stays = _what_stays(data, made, ready.table, masked) if note is not None else (f"{target} {UNWRITTEN}",)
+    stays = _what_stays(data, both.protected, ready.table, masked) if note is not None else (f"{target} {UNWRITTEN}",)
     return ProtectedFile(
         table=None if note is None else target,
         provenance=note,
@@ -139,7 +138,7 @@ def _protected(
         audit=checked.audit,
         unaudited=checked.unaudited,
         records=len(data if whole is None else whole),
-        messages=(*made.notes, *checked.done, *audited, *_what_comes_back(checked), *stays),
+        messages=(*both.protected.notes, *checked.done, *audited, *_what_comes_back(checked), *stays),
     )
 
 

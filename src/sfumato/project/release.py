@@ -51,25 +51,24 @@ def prepared_release(results: "Results", table: "ProtectedTable", plan: "Plan") 
     from sfumato.auditing.repairs import Prepared, prepare
 
     if table not in _READY:
-        both = None
-        if results.whole is not None:
-            both = at_hand_of_both(results.whole, table.whole, len(results.original))
-        made = table.made if both is None else both.protected
+        whole = results.whole
+        made = table.made if whole is None else table.whole
+        both = at_hand_of_both(results.original if whole is None else whole, made, len(results.original))
         try:
             ready = prepare(
-                results.original if both is None else both.original,
-                made,
+                both.original,
+                both.protected,
                 seed=plan.seed,
                 key=release_name(results.table, results.row(table.candidate).method, table.candidate),
                 **plan.kept(),
-                of_parts=None if both is None else both.seen,
+                of_parts=both.seen,
             )
         except OF_THE_RUN:
             raise
         except Exception as error:
             why = f"it could not be made ready to go out: {unexpected(error)}"
-            return Prepared(made, None, Checked(unaudited=why, unready=why))
-        if both is not None:  # gaps are counted in the random sample: those audited hold more of them than others
+            return Prepared(both.protected, None, Checked(unaudited=why, unready=why))
+        if both.seen is not None:  # gaps are counted in the random sample: those audited hold more of them than others
             shares = {name: float(table.made.missing(name).mean()) for name in ready.checked.missing}
             ready = replace(ready, checked=replace(ready.checked, missing=shares))
         _READY[table] = ready

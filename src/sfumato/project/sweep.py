@@ -152,6 +152,7 @@ def _carried_out(plan: "Plan", tell: Tell, steps: "Steps", command: str) -> "Sum
     from sfumato.project.tables import is_written
     from sfumato.report.report import write_report
     from sfumato.report.summarise import summarise
+    from sfumato.report.verdict import SweepFacts
     from sfumato.table.sample_size import FEWEST
     from sfumato.table.schema_file import schema_text
 
@@ -189,18 +190,20 @@ def _carried_out(plan: "Plan", tell: Tell, steps: "Steps", command: str) -> "Sum
         at_most=plan.at_most,
         at_least=plan.at_least,
         least_risk=plan.least_risk,
-        whys=plan.whys,
-        checked=checked,
-        despite_audit=plan.despite_audit,
-        undeclared=plan.undeclared,
-        passed_over=passed_over,
         by_hand=plan.choose,
         file=plan.name,
-        released=protected_path(plan).name,
-        command=command,
-        schema=schema_text(plan.data.schema.unnamed()),
-        in_the_way=in_the_way(results, plan) if table is None else (),
-        widest=more is not None or plan.breadth == MAX_BREADTH,
+        facts=SweepFacts(
+            checked=checked,
+            despite_audit=plan.despite_audit,
+            undeclared=plan.undeclared,
+            passed_over=passed_over,
+            whys=plan.whys,
+            in_the_way=in_the_way(results, plan) if table is None else (),
+            widest=more is not None or plan.breadth == MAX_BREADTH,
+            released=protected_path(plan).name,
+            command=command,
+            schema=schema_text(plan.data.schema.unnamed()),
+        ),
     )
     steps.phase("report")
     remove_unfinished(plan)

@@ -56,7 +56,11 @@ def advice_on(
     Weights are spoken of only where the file has them (``weighted``); ``weight`` is their variable.
     """
     level = weighted and any(v.one_left for v in variables if v.name == weight)
-    said = [*_of_gaps(variables, weighted=weighted), *_of_classes(variables)]
+    effects = dict.fromkeys(method.about.effect for step in steps for method in step.innermost)
+    # of other records more may be missing, though nothing was left blank
+    others = not {"made up", "a part"}.isdisjoint(effects)
+    blank = [v for v in variables if "suppressed" in v.done or (v.missing > v.missing_before and not others)]
+    said = [*_of_gaps(blank, weighted=weighted), *_of_classes(variables)]
     changed = [v.name for v in variables if "perturbed" in v.done]
     if changed:
         said.append(
@@ -67,13 +71,11 @@ def advice_on(
                 "computed as usual leave out what the protection added.",
             )
         )
-    effects = dict.fromkeys(method.about.effect for step in steps for method in step.innermost)
     texts = TEXTS | LEVELLED if level else TEXTS if weighted else TEXTS | UNWEIGHTED
     return (*said, *(Advice(TOPICS[one], texts[one]) for one in effects if one is not None and texts[one]))
 
 
-def _of_gaps(variables: Sequence[ReleasedVariable], *, weighted: bool) -> list[Advice]:
-    blank = [v for v in variables if "suppressed" in v.done or v.missing > v.missing_before]
+def _of_gaps(blank: Sequence[ReleasedVariable], *, weighted: bool) -> list[Advice]:
     if not blank:
         return []
     text = (

@@ -28,6 +28,7 @@ class Lines:
     measures: Mapping[str, MeasureLine]
     variables: tuple[VariableLine, ...]
     candidates: Mapping[str, CandidateLine]
+    whole_names: Mapping[str, str]  # of candidates by their labels, for headings: a table has room for less
     original: CandidateLine | None = None  # measured like a candidate
     frontiers: dict[tuple[str, str], Frontier] = field(default_factory=dict)  # by the two axes, as they are asked for
 
@@ -42,7 +43,8 @@ def lines_of(results: Results) -> Lines:
     """Write the lines of results; of the same results only once."""
     if results not in _KNOWN:
         measures = {line.key: line for line in _measures(results)}
-        names = short_names({row.candidate: row.method for row in results.rows})
+        methods = {row.candidate: row.method for row in results.rows}
+        names = short_names(methods)
         before = results.unprotected
         _KNOWN[results] = Lines(
             measures=measures,
@@ -50,6 +52,7 @@ def lines_of(results: Results) -> Lines:
             candidates={
                 row.candidate: replace(_candidate(row, measures), short=names[row.candidate]) for row in results.rows
             },
+            whole_names=short_names(methods, whole=True),
             original=None if before is None else _candidate(before, measures),
         )
     return _KNOWN[results]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.about import Directed
-from sfumato.compare.examine.findings import CoefficientChange, KeyLevel, VariableDetail, VariableUtility
+from sfumato.compare.examine.findings import CoefficientChange, KeyLevel, VariableDetail
 from sfumato.report.grades import DRAWN
 from sfumato.report.summary import CandidateLine, Summary, Usefulness
 from sfumato.report.vega import (
@@ -338,12 +338,11 @@ def worst_first(by_pair: Mapping[tuple[str, str], float], direction: Directed) -
 def pair_heat_map(found: Usefulness, *, width: int | None = None) -> Spec:
     """Draw how much of each association is left: a square per pair, crossed if the two cannot be compared."""
     variables = found.variables[:DRAWN]
-    titles = _titles(variables)
-    order = [titles[v.name] for v in variables]
+    order = [v.name for v in variables]
     cells = [
         {
-            "a": titles[one],
-            "b": titles[other],
+            "a": one,
+            "b": other,
             "utility": pair.utility,
             "said": "–" if pair.utility is None else f"{pair.utility:.2f}",
             "test": pair.test,
@@ -391,16 +390,22 @@ def pair_heat_map(found: Usefulness, *, width: int | None = None) -> Spec:
 def utility_bars(found: Usefulness, *, width: int = 420) -> Spec:
     """Draw the utility of each variable alone and of its pairs, the least useful first."""
     variables = found.variables[:DRAWN]
-    titles = _titles(variables)
     kinds = ["its distribution", "its associations (mean)"]
     rows = [
-        {"variable": titles[v.name], "of": of, "utility": value, "distance": _coefficient(v.distance), "note": v.note}
+        {
+            "variable": v.name,
+            "label": v.title,
+            "of": of,
+            "utility": value,
+            "distance": _coefficient(v.distance),
+            "note": v.note,
+        }
         for v in variables
         for of, value in zip(kinds, (v.utility, v.pairs), strict=True)
         if value is not None
     ]
     encoding = {
-        "y": name("variable", sort=[titles[v.name] for v in variables], title=None, axis={"labelLimit": 200, **BARE}),
+        "y": name("variable", sort=[v.name for v in variables], title=None, axis={"labelLimit": 200, **BARE}),
         "yOffset": name("of", sort=kinds),
         "x": number("utility", title="utility (1 is as before)", scale={"domain": [0, 1]}),
         "color": name(
@@ -410,6 +415,7 @@ def utility_bars(found: Usefulness, *, width: int = 420) -> Spec:
         ),
         "tooltip": [
             name("variable"),
+            name("label"),
             name("of"),
             number("utility", format=".3f"),
             name("distance", title="distance between the distributions"),
@@ -421,12 +427,6 @@ def utility_bars(found: Usefulness, *, width: int = 420) -> Spec:
     height = max(26 * len(variables), 60)
     layers = [unit("bar", encoding, data=values(rows)), rule]
     return dressed({"layer": layers, "width": width, "height": height, "description": words})
-
-
-def _titles(variables: tuple[VariableUtility, ...]) -> dict[str, str]:
-    """Return what each variable is called; two of the same label go by their names too."""
-    titles = [v.title for v in variables]
-    return {v.name: v.title if titles.count(v.title) == 1 else f"{v.title} ({v.name})" for v in variables}
 
 
 def _coefficient(value: float | None) -> str:

@@ -10,9 +10,10 @@ from sfumato.errors import SfumatoError
 from sfumato.measurement import Table
 from sfumato.report.grades import CHANGED, is_changed
 from sfumato.report.lines import lines_of
+from sfumato.report.price import price_of
 from sfumato.report.summarise import detail_of
 from sfumato.report.summary import CandidateLine, Detail, MeasureLine, ReleaseVariable
-from sfumato.report.verdict import basis_of, price_of
+from sfumato.report.verdict import basis_of
 
 PIECES: tuple[Piece, ...] = ("release", "detail", "usefulness", "regressions")  # what has to be looked at
 AS_BEFORE, UNTOLD = "as before", "not compared"

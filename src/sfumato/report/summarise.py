@@ -4,7 +4,8 @@ Nothing is masked or measured here.
 """
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -22,9 +23,8 @@ from sfumato.report.grades import arranged, pairs_there
 from sfumato.report.lines import Lines, lines_of, ranked
 from sfumato.report.release import going_out, release_of
 from sfumato.report.summary import Bound, CandidateLine, Detail, MeasureLine, PairFigures, Run, Summary
-from sfumato.report.verdict import verdict_of
+from sfumato.report.verdict import Case, SweepFacts, verdict_of
 from sfumato.report.wording import count, lower_first, percentage
-from sfumato.table.roles import Undeclared
 
 OF_USEFULNESS = "GlobalDataUtility"
 
@@ -38,39 +38,34 @@ def summarise(
     at_most: Mapping[Any, float] | None = None,
     at_least: Mapping[Any, float] | None = None,
     least_risk: bool = False,
-    whys: Mapping[str, str] | None = None,
-    checked: Checked | None = None,
-    despite_audit: bool = False,
-    undeclared: Undeclared | None = None,
-    passed_over: Collection[str] = (),
     by_hand: str | None = None,
     file: str = "the table",
-    released: str = "",
-    command: str = "",
-    schema: str = "",
-    in_the_way: Sequence[str] = (),
-    widest: bool = False,
+    facts: SweepFacts | None = None,
+    **earlier: Any,
 ) -> Summary:
     """Tell what a sweep found: the candidates ranked, the frontier, and with bounds the chosen one.
 
-    Chosen is the one of best utility within the bounds, or with ``least_risk`` the one of least risk. The chosen one is
-    told of in detail if it was examined: ``examination`` is what ``sfumato.compare.examine`` found in it. ``whys`` are
-    sentences on candidates by their label. ``checked`` is what was done to the chosen table before it goes out, with
-    its audit; one that fails is published ``despite_audit`` only. Candidates ``passed_over`` failed theirs. The steward
-    may choose another that keeps the bounds ``by_hand``. Where none keeps the bounds, ``in_the_way`` says why, and
-    ``widest`` that no others can be composed.
+    Chosen is the one of best utility within the bounds, or with ``least_risk`` the one of least risk; the steward may
+    choose another that keeps the bounds ``by_hand``. The chosen one is told of in detail if it was examined:
+    ``examination`` is what ``sfumato.compare.examine`` found in it. ``facts`` is what is known of the sweep besides its
+    figures. What stands in ``facts`` since 0.3 is still taken as a parameter, with a warning.
     """
-    who, texts = "summarise", {"file": file, "released": released, "command": command, "schema": schema}
+    if earlier:
+        names = ", ".join(earlier)
+        told = f"summarise: {names} is deprecated since 0.3 as a parameter; use facts=SweepFacts({names}=...)"
+        warnings.warn(told, DeprecationWarning, stacklevel=2)
+    facts = replace(facts or SweepFacts(), **earlier)
+    who, checked = "summarise", facts.checked
     require(who, Results, "the results of an experiment", results=results)
     require(who, Examination | None, "an Examination", examination=examination)
     require_bounds(who, at_most=at_most, at_least=at_least)
-    require(who, Mapping | None, "sentences by candidate", whys=whys)
+    require(who, Mapping | None, "sentences by candidate", whys=facts.whys)
     require(who, Checked | None, "what prepare returned", checked=checked)
-    require(who, bool, YES_OR_NO, least_risk=least_risk, despite_audit=despite_audit)
-    require(who, str, TEXT, **texts)
+    require(who, bool, YES_OR_NO, least_risk=least_risk, despite_audit=facts.despite_audit)
+    require(who, str, TEXT, file=file, released=facts.released, command=facts.command, schema=facts.schema)
     wish = {"risk": risk} if least_risk else {"utility": utility}
     choice = (
-        results.choose(**wish, at_most=at_most, at_least=at_least, passed_over=passed_over, by_hand=by_hand)
+        results.choose(**wish, at_most=at_most, at_least=at_least, passed_over=facts.passed_over, by_hand=by_hand)
         if at_most or at_least
         else None
     )
@@ -83,33 +78,31 @@ def summarise(
     frontier = lines.frontier(results, risk, utility)
     bounds = tuple(_bound(lines.measures[key], limit) for key, limit in (choice.bounds.items() if choice else ()))
     candidates = tuple(
-        replace(line, why=(whys or {}).get(line.label, ""))
+        replace(line, why=(facts.whys or {}).get(line.label, ""))
         for line in ranked(results, lines, frontier, choice, by=utility, score=score)
     )
     row = None if chosen is None else results.row(chosen)
     left = going_out(examination, checked) if examination is not None else None
-    facts = left.cautions if left else None
+    warned = left.cautions if left else None
     resampled = examination.bootstrap if examination else None
     return Summary(
         kind="sweep",
         title=f"Protecting {file}",
         verdict=verdict_of(
-            results,
-            row,
-            left,
-            choice,
-            name=lines.candidates[chosen].name if chosen is not None else "No bound was given, so nothing was chosen",
-            done=in_words(row.method) if row is not None and row.method is not None else "",
-            measures=lines.measures,
-            bounds=bounds,
-            names={label: line.name for label, line in lines.candidates.items()},
-            checked=checked,
-            despite_audit=despite_audit,
-            undeclared=undeclared,
-            in_the_way=in_the_way,
-            widest=widest,
-            file=file,
-            distinct={line.name: line.distinct for line in lines.variables},
+            Case(
+                results=results,
+                row=row,
+                examination=left,
+                choice=choice,
+                name=lines.whole_names[chosen] if chosen is not None else "No bound was given, so nothing was chosen",
+                done=in_words(row.method) if row is not None and row.method is not None else "",
+                measures=lines.measures,
+                bounds=bounds,
+                names={label: line.name for label, line in lines.candidates.items()},
+                facts=facts,
+                file=file,
+                distinct={line.name: line.distinct for line in lines.variables},
+            )
         ),
         file=file,
         records=len(results.table),
@@ -119,18 +112,18 @@ def summarise(
         variables=lines.variables,
         measures=tuple(lines.measures.values()),
         candidates=candidates,
-        run=_run(results, command, schema),
+        run=_run(results, facts.command, facts.schema),
         risk=risk,
         utility=utility,
         score=score,
         bounds=bounds,
         detail=detail_of(results, examination, first=risk, checked=checked) if examination else None,
-        released=released or f"the protected {file}",
+        released=facts.released or f"the protected {file}",
         over_records=intervals(resampled) if resampled else {},
         resampling=resampling(resampled, lines.measures) if resampled else (),
         cautions=(
             *by_position(results, row),
-            *cautions(results, row, facts, choice.bounds, released=checked or Checked()),
+            *cautions(results, row, warned, choice.bounds, released=checked or Checked()),
             *_failed(examination),
         )
         if choice is not None and row is not None
@@ -177,7 +170,9 @@ def summarise_pair(
         kind="compare",
         title=f"{protected} against {file}",
         verdict=verdict_of(
-            results, row, examination, None, name=sentence, done="", measures=lines.measures, bounds=asked
+            Case(
+                results=results, row=row, examination=examination, name=sentence, measures=lines.measures, bounds=asked
+            )
         ),
         file=file,
         records=len(results.table),

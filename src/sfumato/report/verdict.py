@@ -1,33 +1,28 @@
 """The verdict: publish or not, what protects the file, who would be found before and after, and what it costs."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sfumato.auditing.findings import Checked
 from sfumato.compare.choose import Choice, Shortfall, asks_for_all, keeps, left_open
 from sfumato.compare.examine.findings import (
     Examination,
-    FewLeft,
-    Merged,
     MoreKnown,
     ReleaseFacts,
-    VariableDetail,
 )
 from sfumato.compare.figures import listed, written
 from sfumato.compare.results import Results, Row
 from sfumato.compare.rows import half_width
 from sfumato.measurement import AT_LEAST, AT_MOST, BY_MODEL, KNOWING, MODELS_DIFFER, WITH_REGISTER
-from sfumato.report.grades import MIN_DISTANCE_APART, is_changed, is_untold, pairs_there
+from sfumato.report.price import collected, deeds, losses
 from sfumato.report.summary import Bound, Change, MeasureLine, Verdict
 from sfumato.report.wording import count, lower_first, number, percentage
 from sfumato.table.roles import Undeclared
 
 EXPECTED = "expected re-identifications"
 BY_CHANCE = ("by chance", "baseline")  # parts that say how often an intruder would be right without the file
-COARSER, ENDS, UNTRUE = ("grouped", "rounded"), ("ends coded",), ("perturbed",)
-LABEL = 24  # characters of a category's label
 SUMS = 3  # that no longer hold and are told with their figures
-GROUPS = 3  # of categories put together that are told for one variable
 REASONS = 3  # told where nothing could be measured
 GOES_OUT = "of the file that goes out"
 PERSONS_FOUND = "Re-identification under the worst scenario"
@@ -49,94 +44,100 @@ EXPLAINED: Mapping[str, str] = {  # lines of the table before / after, by how th
 }
 MIN_LOSS: Mapping[str, float] = {"share": 0.02, "percent": 2.0}  # by unit of utility: a loss that is worth saying
 MIN_SHARE_OF_GAIN = 0.8  # of what a wider bound gains
-MIN_DIFFERENT_NUMBERS = 100  # different numbers from which on they tell records apart
 
 
-def verdict_of(
-    results: Results,
-    row: Row | None,
-    examination: Examination | None,
-    choice: Choice | None,
-    *,
-    name: str,
-    done: str,
-    measures: Mapping[str, MeasureLine],
-    bounds: Sequence[Bound] = (),
-    names: Mapping[str, str] | None = None,
-    checked: Checked | None = None,
-    despite_audit: bool = False,
-    undeclared: Undeclared | None = None,
-    in_the_way: Sequence[str] = (),
-    widest: bool = False,
-    file: str = "",
-    distinct: Mapping[str, int] | None = None,
-) -> Verdict:
-    """Say what was decided of the candidate in ``row``, or that none can be published and what to change.
+@dataclass(frozen=True, kw_only=True)
+class SweepFacts:
+    """What is known of a sweep besides its figures.
+
+    ``checked`` is what was done to the chosen table before it goes out, with its audit; one that gives values back is
+    published ``despite_audit`` only, and one with columns that are ``undeclared`` not at all. ``passed_over`` are
+    candidates that failed their audit, ``whys`` sentences on candidates by their label. Where no candidate keeps the
+    bounds, ``in_the_way`` says why, and ``widest`` that no others can be composed.
+    """
+
+    checked: Checked | None = None
+    despite_audit: bool = False
+    undeclared: Undeclared | None = None
+    passed_over: Collection[str] = ()
+    whys: Mapping[str, str] = field(default_factory=dict)
+    in_the_way: Sequence[str] = ()
+    widest: bool = False
+    released: str = ""  # the name of the file that goes out
+    command: str = ""  # that makes it again
+    schema: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What is judged: the candidate in ``row``, or none, with what was found in it and how it was chosen.
 
     ``name`` is what the candidate is called, ``done`` what it does to the file, ``names`` are candidates' short names.
-    A table that gives protected values back, as ``checked`` says, is not published unless ``despite_audit``; one with
-    columns that are ``undeclared`` is not published at all. ``distinct`` counts the values of the original's variables.
+    ``distinct`` counts the values of the original's variables.
     """
-    called = names or {}
-    silent = undeclared if undeclared is not None and undeclared.names else None
-    leaks = checked is not None and not checked.passed
-    if choice is None:
-        publish, words = None, name
-    elif row is None:
-        measured = any(one.means for one in results.rows)
-        why = "no candidate keeps the bounds" if measured else "no candidate could be made and measured"
-        publish, words = False, f"Do not publish: {why}"
-    elif silent is not None and not silent.silent:
-        them = "it" if len(silent.names) == 1 else "them"
-        said = f"{listed(silent.names, 4)} may name persons, and the schema gives no reason to publish {them}"
-        publish, words = False, f"Do not publish: {said}"
-    elif silent is not None:
-        verb = "is" if len(silent.names) == 1 else "are"
-        publish, words = False, f"Do not publish: nobody has said what {listed(silent.names, 4)} {verb}"
-    elif checked is not None and leaks and (not despite_audit or checked.unready):
-        publish, words = False, f"Do not publish yet: {name} keeps the bounds, but {_held_back(checked)}"
-    elif examination is not None and "release" in examination.failed:
-        words = f"Do not publish yet: {name} keeps the bounds, but what its users may be told could not be worked out"
-        publish = False
-    else:
-        publish, words = True, f"Publish: {name}{', chosen by hand' if choice.by_hand else ''}{_without(checked)}"
-    changes = tuple(
-        _changes(results, row, measures, bounds, checked, None if examination is None else examination.knowing)
-    )
+
+    results: Results
+    row: Row | None
+    examination: Examination | None = None
+    choice: Choice | None = None
+    name: str
+    done: str = ""
+    measures: Mapping[str, MeasureLine]
+    bounds: Sequence[Bound] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    facts: SweepFacts = SweepFacts()
+    file: str = ""
+    distinct: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def undeclared(self) -> Undeclared | None:
+        """The columns of which nobody has said what they are, if there are any."""
+        told = self.facts.undeclared
+        return told if told is not None and told.names else None
+
+    @property
+    def leaks(self) -> bool:
+        """Whether the table may not go out as it is."""
+        return self.facts.checked is not None and not self.facts.checked.passed
+
+
+def verdict_of(case: Case) -> Verdict:
+    """Say what was decided of a candidate, or that none can be published and what to change."""
+    results, row, found, choice = case.results, case.row, case.examination, case.choice
+    measures, bounds, checked = case.measures, case.bounds, case.facts.checked
+    publish, words = _decision(case)
+    changes = tuple(_changes(results, row, measures, bounds, checked, None if found is None else found.knowing))
+    price: list[str] = []
+    warnings: list[str] = []
+    if found is not None:
+        price += losses(found)
+    if choice is not None and row is not None:
+        price += _price_of_bounds(results, row, choice, case.names)
+    if found is not None:
+        price += deeds(found)
+    if row is not None:
+        warnings += _left_out(results, checked)
+    if choice is not None:
+        warnings += _by_hand(results, row, choice, case.names)
+        warnings += _warnings(results, row, choice, bounds, measures)
+        warnings += _unlucky(results, row, choice, case.names) if row is not None else ()
+    if row is not None:
+        warnings += _membership(results, row)
+    if found is not None:
+        warnings += [*_units_found(found), *_broken_sums(found), *_level_weights(found.release)]
+    warnings += _given_back(checked)
+    warnings += case.undeclared.sentences if case.undeclared is not None and choice is not None else ()
+    release = found.release if found is not None else None
     return Verdict(
         publish=publish,
         words=words,
-        done=done,
+        done=case.done,
         found=_against_chance(results, row) or _found(results, row, bounds),
         basis=" ".join(filter(None, (basis_of(results, *([row] if row is not None else results.rows)), _draws(row)))),
-        price=(
-            *(_losses(examination) if examination is not None else ()),
-            *(_price_of_bounds(results, row, choice, called) if choice is not None and row is not None else ()),
-            *(_deeds(examination) if examination is not None else ()),
-        ),
-        collected=tuple(_collected(results, examination.release, checked, distinct or {}))
-        if examination is not None and examination.release is not None
-        else (),
-        warnings=(
-            *(_left_out(results, checked) if row is not None else ()),
-            *(_by_hand(results, row, choice, called) if choice is not None else ()),
-            *(_warnings(results, row, choice, bounds, measures) if choice is not None else ()),
-            *(_unlucky(results, row, choice, called) if choice is not None and row is not None else ()),
-            *(_membership(results, row) if row is not None else ()),
-            *(_units_found(examination) if examination is not None else ()),
-            *(_broken_sums(examination) if examination is not None else ()),
-            *(_level_weights(examination.release) if examination is not None else ()),
-            *_given_back(checked),
-            *(silent.sentences if silent is not None and choice is not None else ()),
-        ),
-        advice=(*_advice(results, choice, measures, bounds, called, widest=widest), *in_the_way)
-        if choice is not None and row is None
-        else (
-            *(silent.advice(file) if silent is not None else ()),
-            *(_repairs(checked) if silent is None or (leaks and not despite_audit) else ()),
-        )
-        if publish is False
-        else (),
+        price=tuple(price),
+        collected=tuple(collected(results, release, checked, case.distinct)) if release is not None else (),
+        warnings=tuple(warnings),
+        advice=tuple(_what_to_change(case)) if publish is False else (),
         changes=changes,
         explained=tuple(
             f"{words[:1].upper()}{words[1:]}: {what}."
@@ -144,6 +145,44 @@ def verdict_of(
             if any(change.part and change.what.endswith(words) for change in changes)
         ),
     )
+
+
+def _decision(case: Case) -> tuple[bool | None, str]:
+    """Return whether to publish, and the sentence that says so."""
+    checked, undeclared = case.facts.checked, case.undeclared
+    if case.choice is None:
+        return None, case.name
+    if case.row is None:
+        measured = any(one.means for one in case.results.rows)
+        why = "no candidate keeps the bounds" if measured else "no candidate could be made and measured"
+        return False, f"Do not publish: {why}"
+    if undeclared is not None:
+        single, names = len(undeclared.names) == 1, listed(undeclared.names, 4)
+        if undeclared.silent:
+            return False, f"Do not publish: nobody has said what {names} {'is' if single else 'are'}"
+        them = "it" if single else "them"
+        return False, f"Do not publish: {names} may name persons, and the schema gives no reason to publish {them}"
+    why = ""
+    if checked is not None and case.leaks and (not case.facts.despite_audit or checked.unready):
+        why = _held_back(checked)
+    elif case.examination is not None and "release" in case.examination.failed:
+        why = "what its users may be told could not be worked out"
+    if why:
+        return False, f"Do not publish yet: {case.name} keeps the bounds, but {why}"
+    return True, f"Publish: {case.name}{', chosen by hand' if case.choice.by_hand else ''}{_without(checked)}"
+
+
+def _what_to_change(case: Case) -> Iterator[str]:
+    """Say what stands in the way of publishing, and what to change."""
+    undeclared, facts = case.undeclared, case.facts
+    if case.choice is not None and case.row is None:
+        yield from _advice(case.results, case.choice, case.measures, case.bounds, case.names, widest=facts.widest)
+        yield from facts.in_the_way
+        return
+    if undeclared is not None:
+        yield from undeclared.advice(case.file)
+    if undeclared is None or (case.leaks and not facts.despite_audit):
+        yield from _repairs(facts.checked)
 
 
 def basis_of(results: Results, *rows: Row | None) -> str:
@@ -523,179 +562,6 @@ def _going_out(row: Row | None, key: str, checked: Checked | None) -> float | No
 
 def _kept(value: float | None, bound: Bound, line: MeasureLine) -> bool:
     return value is not None and line.keeps(value, bound.limit)
-
-
-def price_of(found: Examination) -> tuple[str, ...]:
-    """Say what the protection costs: values blank, analyses that change, variables coarser or untrue."""
-    return (*_losses(found), *_deeds(found))
-
-
-def _losses(found: Examination) -> tuple[str, ...]:
-    """Say what users lose: values, information, associations and distributions."""
-    said = []
-    if found.detail is not None:
-        removed = found.release.removed if found.release is not None else ()
-        said += [_blank(found.detail.variables, _records(found.release), removed)]
-    if found.release is not None:
-        said += list(_little_left(found.release))
-    if found.usefulness is not None:
-        # counted as on the public page: see ``grades.is_changed``
-        pairs = pairs_there(found.usefulness.pairs, found.release)
-        changed = [p for p in pairs if is_changed(p)]
-        worst = sorted(changed, key=lambda p: -(p.effect or 0.0))[:2]
-        named = f", most of all {' and '.join(' with '.join(p.titles) for p in worst)}" if worst else ""
-        apart = tuple(
-            v.title for v in found.usefulness.variables if v.distance is not None and v.distance >= MIN_DISTANCE_APART
-        )
-        where = " in the sample" if found.usefulness.sampled else ""
-        if pairs:
-            some = f"{len(changed):,} of {count(len(pairs), 'pair')} of variables no longer hang together as they did"
-            none = f"none of {count(len(pairs), 'pair')} of variables hangs together otherwise than before"
-            untold = sum(map(is_untold, pairs))
-            more = f" ({untold:,} could not be compared)" if untold else ""
-            said.append(f"{some if changed else none}{more}{where}{named}")
-        if apart:
-            said.append(f"distribution changed{where}: {listed(apart, 6)}")
-    return tuple(said)
-
-
-def _collected(
-    results: Results, release: ReleaseFacts, checked: Checked | None, distinct: Mapping[str, int]
-) -> Iterator[str]:
-    """Say which variables go out as they were collected, and which of these are so fine that they link two releases."""
-    schema = results.original.schema
-    anew = set(checked.renewed if checked is not None else ())
-    same = [v.name for v in release.variables if v.same and not v.done and v.name in schema and v.name not in anew]
-    data = [name for name in same if name not in schema.special().values()]
-    if data:
-        by_role = [
-            f"{listed(names, 12)} ({'keys' if role == 'key' else role})"
-            for role in ("key", "confidential", "other")
-            if (names := tuple(name for name in data if schema[name].role == role))
-        ]
-        yield f"{count(len(data), 'variable')} of {len(release.variables)}: {'; '.join(by_role)}"
-    for name in same:
-        values = distinct.get(name, 0)
-        if schema[name].kind != "numeric" or values < max(MIN_DIFFERENT_NUMBERS, len(results.original) / 4):
-            continue
-        what = f"{name}, the survey weight," if name == schema.weight else name
-        cure = (
-            "WeightMasking('classes') puts it in classes" if name == schema.weight else "round it or put it in classes"
-        )
-        yield (
-            f"{what} has {values:,} different exact values: whoever has another release with it joins the two record "
-            f"by record; {cure}"
-        )
-
-
-def _records(release: ReleaseFacts | None) -> int:
-    """Return how many records the protected table has, all of them where a sample was looked at."""
-    return 0 if release is None else release.whole or release.records
-
-
-def _blank(variables: Sequence[VariableDetail], records: int, removed: Sequence[str] = ()) -> str:
-    """Say how many values were made missing, and of which variable most.
-
-    Shares are of the values that were there, the mean over the variables, as ``Suppressed`` has it; with variables
-    removed, of which all values are lost, the figure is that of ``Suppressed``.
-    """
-    out = set(removed)
-    there = [v for v in variables if not v.gone and v.name not in out]
-    lost = {v.name: share for v in there if (share := _lost(v, records)) is not None}
-    total = sum(_number_lost(v, records) for v in there)
-    gone = [v.name for v in variables if v.name in out]
-    said = "no value made blank"
-    if total and lost:
-        worst = max(lost, key=lambda name: lost[name])
-        mean = sum(lost.values()) / len(lost)
-        said = f"{percentage(mean)} of the values made blank ({total:,}); most in {worst}, {percentage(lost[worst])}"
-    if gone and lost:
-        with_gone = (sum(lost.values()) + len(gone)) / (len(lost) + len(gone))
-        said += f"; with {count(len(gone), 'variable')} removed {percentage(with_gone)} of the values are lost"
-    return said
-
-
-def _number_lost(variable: VariableDetail, records: int) -> int:
-    """Count the values of a variable that are missing in the protected table only."""
-    share, present = _lost(variable, records), _present(variable, records)
-    return 0 if share is None else round(share * present * records)
-
-
-def _present(variable: VariableDetail, records: int) -> float:
-    """Return the share of the records that have a value in the original."""
-    return 1 - (variable.blank[0] / records if variable.blank and records else variable.missing_shares[0])
-
-
-def _lost(variable: VariableDetail, records: int) -> float | None:
-    """Return the share of a variable's values that are missing in the protected table only; None: it had none."""
-    before = _present(variable, records)
-    if before <= 0:
-        return None
-    if variable.blank and records:
-        return max(0.0, (variable.blank[1] - variable.blank[0]) / records / before)
-    if variable.suppressed is not None:
-        return variable.suppressed / before
-    return max(0.0, 1 - (1 - variable.missing_shares[1]) / before)
-
-
-def _little_left(release: ReleaseFacts) -> Iterator[str]:
-    """Name the variables of which nothing or little is left."""
-    variables = release.variables
-    where = " in the sample" if release.whole else ""
-    if gone := tuple(v.name for v in variables if v.one_left):
-        yield f"nothing is left{where} of: {listed(gone, 8)}"
-    if few := [(v.name, v.few_left) for v in variables if v.few_left is not None]:
-        worst = sorted(few, key=lambda entry: entry[1].share)
-        yield f"little is left{where} of {listed(tuple(few_in_words(*entry) for entry in worst), 6)}"
-
-
-def _deeds(found: Examination) -> Iterator[str]:
-    """Name the variables that are coarser, untrue or removed."""
-    if found.release is None:
-        return
-    variables, removed = found.release.variables, found.release.removed
-    for words, deeds in (
-        ("coarser", COARSER),
-        ("extremes given as one value", ENDS),
-        ("values changed, so that a single one need not be true", UNTRUE),
-    ):
-        # what was grouped is told by what is left of it, or what became what
-        there = [v for v in variables if not v.one_left and (deeds != COARSER or not (v.few_left or v.merged))]
-        named = tuple(v.name for v in there if set(v.done) & set(deeds))
-        if named:
-            yield f"{words}: {listed(named, 8)}"
-    for variable in variables:
-        if variable.merged:
-            yield merged_in_words(variable.name, variable.merged)
-    if removed:
-        yield f"removed: {listed(removed, 8)}"
-
-
-def merged_in_words(name: str, merged: Sequence[Merged]) -> str:
-    """Say which categories became one, and how many records they are.
-
-    >>> merged_in_words("region", [Merged("other", 5, 0.31, (("Opole", 0.1), ("Lubusz", 0.09)))])
-    'merged in region: Opole 10.0 %, Lubusz 9.0 % and 3 more are now other (31.0 %)'
-    """
-    told = []
-    for one in merged[:GROUPS]:
-        named = [f"{word} {percentage(share)}" for word, share in one.largest]
-        rest = one.number - len(named)
-        members = f"{', '.join(named)} and {rest:,} more" if rest else listed(tuple(named))
-        told.append(f"{members} are now {one.into} ({percentage(one.share)})")
-    more = f", and {count(len(merged) - GROUPS, 'group')} more" if len(merged) > GROUPS else ""
-    return f"merged in {name}: {', '.join(told)}{more}"
-
-
-def few_in_words(name: str, left: FewLeft) -> str:
-    """Say what a coarse recoding left of a variable.
-
-    >>> few_in_words("region", FewLeft(16, 2, 0.2, ("Mazowieckie", "other")))
-    'region: 16 -> 2 (Mazowieckie, other)'
-    """
-    more = f" and {left.after - len(left.categories):,} more" if left.after > len(left.categories) else ""
-    named = ", ".join(name if len(name) <= LABEL else f"{name[: LABEL - 1]}…" for name in left.categories)
-    return f"{name}: {left.before:,} -> {left.after:,} ({named}{more})"
 
 
 def _advice(

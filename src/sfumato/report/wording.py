@@ -2,6 +2,7 @@
 
 import math
 
+from sfumato.compare.figures import written
 from sfumato.table.dates import spelled
 
 
@@ -42,18 +43,18 @@ def spread(value: float, kind: str) -> str:
 
 
 def percentage(share: float) -> str:
-    """Write a share as a percentage.
+    """Write a share as a percentage; a very small one with two digits of the figure that tables have.
 
-    >>> percentage(0.042), percentage(0.00123), percentage(1.0), percentage(0.0), percentage(0.00001)
-    ('4.2 %', '0.12 %', '100 %', '0 %', 'less than 0.01 %')
+    >>> percentage(0.042), percentage(0.00123), percentage(1.0), percentage(0.0), percentage(0.0000098)
+    ('4.2 %', '0.12 %', '100 %', '0 %', '0.00098 %')
     """
     if not math.isfinite(share):
         return number(share)
     value = 100 * share
     if value == 0 or value == 100:
         return f"{value:.0f} %"
-    if 0 < value < 0.005:
-        return "less than 0.01 %"
+    if abs(value) < 0.01:
+        return written(float(f"{share:.2g}"), "share")
     return f"{value:.2f} %" if abs(value) < 1 else f"{value:.1f} %"
 
 

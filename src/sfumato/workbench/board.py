@@ -21,6 +21,7 @@ from sfumato.project.reading import share_in
 from sfumato.project.record import STORE, Record
 from sfumato.report.summarise import summarise
 from sfumato.report.summary import Summary
+from sfumato.report.verdict import SweepFacts
 from sfumato.table.microdata import Microdata
 from sfumato.workbench.desk import Desk, stamp
 from sfumato.workbench.draft import Draft
@@ -182,10 +183,9 @@ def weigh(desk: Desk, draft: Draft, found: Latest, tried: Mapping[int, str] | No
             at_most=bounds["at most"],
             at_least=bounds["at least"],
             least_risk=record.least_risk,
-            whys=record.whys,
-            passed_over=passed_over(found),
             by_hand=by_hand,
             file=Path(draft.source).name,
+            facts=SweepFacts(whys=record.whys, passed_over=passed_over(found)),
         )
 
     if draft.choose is None or not any(bounds.values()):
