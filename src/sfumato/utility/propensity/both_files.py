@@ -376,11 +376,6 @@ class BothFiles:
         """The share c of protected records."""
         return self.sizes.share
 
-    @property
-    def weight(self) -> float:
-        """What all records weigh together."""
-        return float(self.sizes.size)
-
     def design(self, degree: Degree) -> Design:
         """Build the model, without records."""
         return arranged(self.columns, degree, 0)
@@ -415,6 +410,10 @@ class BothFiles:
     def _held(self) -> list[list[Stretch]]:
         """The columns of both tables, which are in memory: made once for all passes."""
         return [list(file.stretches(half.parts[0])) for half, file in zip(self.halves, self.files, strict=True)]
+
+    def estimated(self, model: Design) -> logistic.Estimate:
+        """Find the coefficients of greatest likelihood."""
+        return logistic.estimated(model, self.names, self.share, float(self.sizes.size), self.state, self.deviance)
 
     def state(self, model: Design, coefficients: Floats) -> State:
         """Return deviance, gradient and Hessian."""

@@ -1,10 +1,10 @@
 """Logistic models of which file a record comes from, by Newton's method on blocks of records."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import partial
 from itertools import combinations
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -176,28 +176,6 @@ SURE = 1e-9  # a propensity this near to 0 or 1 is as good as that
 NO_CURVATURE = "the logistic model has no curvature left to follow"
 
 
-class Files(Protocol):
-    """The records of both files, as a logistic model needs them: sums over them all."""
-
-    @property
-    def share(self) -> float:
-        """The share c of protected records."""
-
-    @property
-    def weight(self) -> float:
-        """What all records weigh together."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The variables."""
-
-    def state(self, model: Design, coefficients: Floats) -> State:
-        """Return deviance, gradient and Hessian."""
-
-    def deviance(self, model: Design, coefficients: Floats) -> float:
-        """Return the deviance alone."""
-
-
 @dataclass(frozen=True)
 class Estimate:
     """The model of greatest likelihood: the terms that tell something, their coefficients, what each variable adds."""
@@ -219,44 +197,17 @@ class Fit:
     separated: int  # records whose propensity is as good as 0 or 1
 
 
-@dataclass(frozen=True)
-class InMemory:
-    """The records of both files in memory."""
-
-    pooled: Pooled
-
-    @cached_property
-    def share(self) -> float:
-        """The share c of protected records."""
-        return float(np.average(self.pooled.protected, weights=self.pooled.weights))
-
-    @property
-    def weight(self) -> float:
-        """What all records weigh together."""
-        return float(self.pooled.weights.sum())
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The variables."""
-        return self.pooled.names
-
-    @cached_property
-    def response(self) -> Floats:
-        """1 for the records of the protected file."""
-        return self.pooled.protected.astype(np.float64)
-
-    def state(self, model: Design, coefficients: Floats) -> State:
-        """Return deviance, gradient and Hessian."""
-        return state(model, coefficients, self.response, self.pooled.weights)
-
-    def deviance(self, model: Design, coefficients: Floats) -> float:
-        """Return the deviance alone."""
-        return deviance(model, coefficients, self.response, self.pooled.weights)
-
-
 def fit(pooled: Pooled, degree: Degree) -> Fit:
     """Fit the model by maximum (weighted) likelihood, and return the propensities."""
-    found = estimated(InMemory(pooled), design(pooled, degree))
+    response, weights = pooled.protected.astype(np.float64), pooled.weights
+    found = estimated(
+        design(pooled, degree),
+        pooled.names,
+        float(np.average(pooled.protected, weights=weights)),
+        float(weights.sum()),
+        lambda model, coefficients: state(model, coefficients, response, weights),
+        lambda model, coefficients: deviance(model, coefficients, response, weights),
+    )
     scores = propensities(found.model, found.coefficients)
     return Fit(scores, len(found.model), found.by_variable, found.collinear, surely_told(scores))
 
@@ -266,29 +217,45 @@ def surely_told(scores: Floats) -> int:
     return int((np.minimum(scores, 1 - scores) < SURE).sum())
 
 
-def estimated(files: Files, model: Design) -> Estimate:
+def estimated(
+    model: Design,
+    names: tuple[str, ...],
+    share: float,
+    weight: float,
+    state_of: Callable[[Design, Floats], State],
+    deviance_of: Callable[[Design, Floats], float],
+) -> Estimate:
     """Find the coefficients of greatest (weighted) likelihood.
+
+    ``share`` is that of protected records, ``weight`` what all weigh. ``state_of`` sums deviance, gradient and Hessian
+    of a model with some coefficients over all records, ``deviance_of`` the deviance alone.
 
     Where terms separate records of the two files, their coefficients have no finite maximum; Newton's steps then go on
     until the propensities are within about 1e-12 of their limits 0 and 1, which are unique.
     """
-    share = files.share
     coefficients = np.zeros(len(model))
     coefficients[0] = np.log(share / (1 - share))
-    at = files.state(model, coefficients)
+    at = state_of(model, coefficients)
     information = at.hessian / (share * (1 - share))  # weights are still equal: plain sums of products
     kept = _independent(information, model.orders)
-    losses = _losses(model, information, at.gradient, kept, files.names)
+    losses = _losses(model, information, at.gradient, kept, names)
     collinear = tuple(model.name(place) for place in np.setdiff1d(np.arange(len(model)), kept))
     model = model.only(kept)
     within = np.ix_(kept, kept)
     first = State(at.objective, at.gradient[kept], at.hessian[within])
-    return Estimate(model, _maximum(files, model, coefficients[kept], first), losses, collinear)
+    found = _maximum(partial(state_of, model), partial(deviance_of, model), weight, coefficients[kept], first)
+    return Estimate(model, found, losses, collinear)
 
 
-def _maximum(files: Files, model: Design, start: Floats, first: State) -> Floats:
+def _maximum(
+    state_of: Callable[[Floats], State],
+    deviance_of: Callable[[Floats], float],
+    weight: float,
+    start: Floats,
+    first: State,
+) -> Floats:
     """Return the coefficients of the greatest likelihood; ``first`` is the state at the start."""
-    negligible = 1e-22 * files.weight  # where the files are as alike as rounding lets them be
+    negligible = 1e-22 * weight  # where the files are as alike as rounding lets them be
 
     def gained(state: State) -> float:
         return first.objective - state.objective
@@ -298,7 +265,7 @@ def _maximum(files: Files, model: Design, start: Floats, first: State) -> Floats
         return bool(within or now.state.objective <= CONVERGED * first.objective)
 
     found = newton(
-        lambda coefficients: files.state(model, coefficients),
+        state_of,
         start,
         arrived=arrived,
         solve=ridged,
@@ -306,7 +273,7 @@ def _maximum(files: Files, model: Design, start: Floats, first: State) -> Floats
         most_halvings=HALVINGS,
         rounding=ROUNDING,
         first=first,
-        objective_of=lambda coefficients: files.deviance(model, coefficients),
+        objective_of=deviance_of,
     )
     if found.outcome == "converged":
         return found.coefficients + found.step

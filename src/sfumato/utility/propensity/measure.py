@@ -237,7 +237,7 @@ class PropensityUtility(Measure):
         if self.model in IN_PARTS:
             model = files.design(degree)
             _refuse_too_many(self, len(model), files.sizes.size)
-            found = logistic.estimated(files, model)
+            found = files.estimated(model)
             figures, separated = files.figures(found)
             fit = logistic.Fit(np.empty(0), len(found.model), found.by_variable, found.collinear, separated)
             return self._of_fit(files.sizes, figures, fit, {}, notes)
