@@ -16,7 +16,7 @@ from sfumato.measurement import KNOWING, WITH_REGISTER
 from sfumato.report import verdict
 from sfumato.report.summarise import summarise
 from sfumato.report.summary import Summary, from_json, to_json
-from sfumato.report.terminal import changes_table, verdict_text
+from sfumato.report.terminal import deciding_table, verdict_text
 from sfumato.report.wording import percentage
 
 K = "KAnonymity()"
@@ -156,7 +156,7 @@ def test_the_terminal_says_it_too(results: Results) -> None:
     summary = told(results, k=0.0)
     said = verdict_text(summary).plain
     assert summary.verdict.words in said and summary.verdict.found in said
-    table = changes_table(summary)
+    table = deciding_table(summary)
     assert table is not None and table.row_count <= 12
 
 

@@ -300,10 +300,12 @@ def told_by_code(target: Target, evidence: Evidence) -> Mask | None:
     They are those of categories that no record shows any more. Such a code is no other record's, but those of the same
     category.
     """
-    categories = int(target.truth.codes.max(initial=-1)) + 1
-    if target.unseen is None or evidence.published or len(evidence.shown) > 1 or evidence.number > 2 * categories:
+    if target.unseen is None or evidence.published or len(evidence.shown) > 1:
         return None
     (rows, shown), truth, codes = target.unseen, target.truth.codes, evidence.codes
+    categories = int(truth.max(initial=-1)) + 1
+    if evidence.number > 2 * categories:
+        return None
     there = np.ones(len(rows), dtype=bool) if evidence.blank is None else ~evidence.blank
     known, mine = shown & there, rows & there
     if not _one_by_one(truth[known], codes[known]):

@@ -280,7 +280,6 @@ def repair(name: Name, alarms: Sequence[Restored], schema: "Schema") -> str:
 
 
 def _linking(alarms: Sequence[Restored], schema: "Schema") -> str:
-    """Say which links to declare, as schema.toml has them, where they are not declared already."""
     pairs = dict.fromkeys((found.evidence[0], found.variable) for found in alarms if len(found.evidence) == 1)
     lines = [
         f"linked = {toml_text.quoted(source)} under [variables.{toml_text.key(name)}]"

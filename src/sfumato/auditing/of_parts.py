@@ -430,7 +430,6 @@ def _each(of: Callable[..., Any], *tables: TableInParts) -> Iterator[Any]:
 
 
 def _sought(original: TableInParts, protected: TableInParts) -> dict[str, _SoughtValues]:
-    """Return by variable what is looked for."""
     blanks = _offered(original, protected)
     found = {}
     for name in original.schema.analysed():

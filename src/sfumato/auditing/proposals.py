@@ -265,12 +265,10 @@ class _Search:
         return copies
 
     def _before(self, one: str, other: str) -> bool:
-        """Tell which of two variables that tell each other is the source."""
         finer = self._entropies[one] - self._entropies[other]
         return finer > 0 if abs(finer) > ENTROPY_TOLERANCE else self._rank(one) < self._rank(other)
 
     def _rank(self, name: str) -> int:
-        """Rank variables as sources: keys first, then by where they stand."""
         place = self.data.names.index(name)
         return ROLES.index(self.data.schema[name].role) * len(self.data.names) + place
 
@@ -343,7 +341,6 @@ class _Search:
         yield from (one for _, _, one in found.values())
 
     def _told_by_weight(self) -> list[str]:
-        """Name the variables that the survey weight tells."""
         weight = self.data.schema.weight
         if weight is None or not held.informative(held.column(self.data, weight)):
             return []

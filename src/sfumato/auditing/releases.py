@@ -285,7 +285,6 @@ def _classes(original: Microdata, one: Release, name: str, known: Rows, number: 
 
 
 def _same_categories(original: Microdata, table: Microdata, name: str) -> bool:
-    """Tell whether a release publishes the categories themselves, not classes of them."""
     if table.schema[name].quantitative:
         return False
     return set(map(str, table.schema[name].categories)) <= set(map(str, original.schema[name].categories))

@@ -186,7 +186,6 @@ def prepare(
 
 
 def _follow(work: _Work) -> None:
-    """Let linked variables follow what the repairs did to their sources."""
     table = followed(work.original, work.table)
     work.repairs += [Repair("in words", inside=said) for said in table.notes[len(work.table.notes) :]]
     for name in work.table.names:
@@ -249,7 +248,6 @@ def _without_counts(work: _Work, *, keep_households: bool) -> None:
 
 
 def _new_households(work: _Work, seed: int, key: str) -> None:
-    """Number the households that are published anew, in random order."""
     name = work.table.schema.household
     if name is None or name not in work.table.columns:
         return

@@ -237,7 +237,6 @@ def sums(setting: Setting) -> RouteResult:
 
 
 def _kept(setting: Setting, name: str) -> bool:
-    """Tell whether the protected table has a number or a date as such."""
     before, after = setting.original.schema, setting.protected.schema
     return name in after and after[name].kind == before[name].kind
 

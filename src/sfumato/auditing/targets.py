@@ -370,7 +370,6 @@ def _teaches(truth: Values, told: Values, agree: Mask) -> bool:
 
 
 def _same_value(original: Microdata, protected: Microdata, name: str, footing: Recoding) -> Mask:
-    """Tell which records publish the value they had."""
     kinds = {table.schema[name].quantitative for table in (original, protected)}
     if kinds == {True}:
         return close(original.columns[name], protected.columns[name])
@@ -403,7 +402,6 @@ def _agree(truth: Values, told: Values, *, number: bool) -> Mask:
 
 
 def _both(footing: Recoding) -> tuple[Values, Values]:
-    """Return both columns of a footing under the same codes."""
     if footing.quantitative:
         return numbers(footing.original), numbers(footing.protected)
     recode, names = _by_frequency(footing.original.astype(np.int64), tuple(map(str, footing.categories)))

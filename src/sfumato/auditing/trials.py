@@ -304,7 +304,6 @@ def _beyond_luck(trial: Trial, level: float) -> bool:
 
 
 def _independent(trial: Trial, rows: Rows) -> int:
-    """Count these records, the members of a household as one."""
     units = trial.target.units
     return len(rows) if units is None else len(np.unique(units[rows]))
 

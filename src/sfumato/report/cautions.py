@@ -41,7 +41,6 @@ def by_position(results: Results, row: Row) -> tuple[str, ...]:
 
 
 def _of_worst_cases(results: Results, row: Row, bounds: Mapping[str, float]) -> list[str]:
-    """Tell of cases beyond a bound that their mean keeps."""
     said = []
     for key, limit in bounds.items():
         about, mean = results.figures[key], row.means.get(key, math.inf)
@@ -74,7 +73,6 @@ def _gone(column: SpecialColumn, released: Checked | None) -> bool:
 
 
 def _of_known_too(known: tuple[tuple[str, str], ...]) -> list[str]:
-    """Tell of variables that the intruder of a key knows too, which no figure counts."""
     if not known:
         return []
     told = listed(tuple(f"{name} (from {source})" for name, source in known), 8)
@@ -85,7 +83,6 @@ def _of_known_too(known: tuple[tuple[str, str], ...]) -> list[str]:
 
 
 def _of_gaps(facts: CautionFacts) -> list[str]:
-    """Tell of variables that lost many of their values."""
     told = tuple(
         f"{gap.name} ({percentage(gap.after)} of the values"
         f"{f', before {percentage(gap.before)}' if gap.before else ''})"

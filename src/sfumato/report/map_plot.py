@@ -237,7 +237,6 @@ def _bound_layers(bound: Bound, scale: Scale, axis: str, channel: Spec, *, lower
 
 
 def _frontier(points: Sequence[dict[str, Any]], x: Spec, y: Spec) -> list[Spec]:
-    """Draw the stairs from one candidate of the frontier to the next."""
     stairs = sorted((p for p in points if p["frontier"]), key=lambda p: (p["x"], p["y"]))
     if len(stairs) < 2:
         return []
@@ -247,7 +246,6 @@ def _frontier(points: Sequence[dict[str, Any]], x: Spec, y: Spec) -> list[Spec]:
 
 
 def _bars(points: Sequence[dict[str, Any]], x: Spec, y: Spec) -> list[Spec]:
-    """Draw thin bars over replicates and broad bars over records, for the candidates that have them."""
     thin: Spec = {"type": "rule", "color": GREY, "strokeWidth": 1}
     broad: Spec = {"type": "rule", "color": INK, "strokeWidth": 6, "opacity": 0.22}
     faint: Spec = {"opacity": {"condition": {"test": "datum.frontier", "value": 0.9}, "value": 0.35}}
@@ -334,7 +332,6 @@ def _original(summary: Summary, risk: MeasureLine, utility: MeasureLine, across:
 
 
 def _labels(named: Sequence[dict[str, Any]], place: Spec) -> list[Spec]:
-    """Write the names of candidates on a white ground, the chosen one larger."""
     layers = []
     halo = {"color": "white", "stroke": "white", "strokeWidth": 4, "strokeJoin": "round"}
     for wanted, look in ((True, {"dx": 14, "fontSize": 12, "fontWeight": "bold"}), (False, {"dx": 8, "fontSize": 10})):

@@ -91,7 +91,6 @@ def _plot_of(found: Measurement) -> Any:
 
 
 def _beside(charts: list[Spec]) -> Spec:
-    """Put pictures side by side."""
     bare = [{key: value for key, value in chart.items() if key != "config"} for chart in charts]
     return {"hconcat": bare, "config": CONFIG}
 

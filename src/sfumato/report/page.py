@@ -95,7 +95,6 @@ def save(path: Path, content: bytes, *, public: bool = False) -> Path:
 
 
 def _make(folder: Path, mode: int = 0o777) -> None:
-    """Make a folder where it is not there."""
     try:
         folder.mkdir(mode=mode, parents=True, exist_ok=True)
     except OSError as error:

@@ -79,7 +79,6 @@ def collected(
 
 
 def _records(release: ReleaseFacts | None) -> int:
-    """Return how many records the protected table has, all of them where a sample was looked at."""
     return 0 if release is None else release.whole or release.records
 
 
@@ -109,7 +108,6 @@ def _blank(variables: Sequence[VariableDetail], records: int, removed: Sequence[
 
 
 def _number_lost(variable: VariableDetail, records: int) -> int:
-    """Count the values of a variable that are missing in the protected table only."""
     share, present = _lost(variable, records), _present(variable, records)
     return 0 if share is None else round(share * present * records)
 
@@ -132,7 +130,6 @@ def _lost(variable: VariableDetail, records: int) -> float | None:
 
 
 def _little_left(release: ReleaseFacts) -> Iterator[str]:
-    """Name the variables of which nothing or little is left."""
     variables = release.variables
     where = " in the sample" if release.whole else ""
     if gone := tuple(v.name for v in variables if v.one_left):

@@ -122,7 +122,8 @@ def _pairs(found: Sequence[Examination]) -> Iterator[Pair]:
         row = [one.get((first, second)) for one in each]
         known = next(pair for pair in row if pair is not None)
         yield Pair(
-            *known.titles,
+            first,
+            second,
             known.test,
             known.before,
             tuple(None if pair is None else pair.after for pair in row),

@@ -214,7 +214,6 @@ def _file(kind: str, name: str) -> str:
 
 
 def _pairs(study: Study, column: str) -> list[tuple[Line, Any]]:
-    """Return the lines that have both figures in a column."""
     found = [(line, line.figures[column]) for line in study.lines if column in line.figures]
     return [(line, f) for line, f in found if math.isfinite(f.ours) and math.isfinite(f.printed)]
 

@@ -195,7 +195,6 @@ def summarise_pair(
 
 
 def _failed(examination: Examination | None) -> Iterator[str]:
-    """Say which pieces of the examination ended in an error: the report lacks them."""
     for piece, why in (examination.failed if examination is not None else {}).items():
         yield f"The report lacks {LOOKED_FOR[piece]}: it could not be worked out ({why})."
 
@@ -209,7 +208,6 @@ def _bound(measure: MeasureLine, limit: float) -> Bound:
 
 
 def _of_bounds(row: Row, bounds: Sequence[Bound], measures: Mapping[str, MeasureLine], whose: str) -> str:
-    """Say yes or no to each bound; one of which there is no figure is not kept."""
     broken = [b for b in bounds if not measures[b.key].keeps(row.means.get(b.key, math.nan), b.limit)]
     told = [
         f"{lower_first(measures[b.key].title)} {written(row.means[b.key], measures[b.key].unit)}, {b.text}"
@@ -367,7 +365,6 @@ def _by_pair(row: Row, results: Results, keys: list[str]) -> tuple[PairFigures, 
 
 
 def _dressed(variable: VariableDetail, row: Row, results: Results, keys: tuple[str, ...]) -> VariableDetail:
-    """Add to a variable what measures say of it."""
     told = {key: row.by_variable[key][variable.name] for key in keys if variable.name in row.by_variable[key]}
     return replace(variable, figures={key: figure(value, results.figures[key].unit) for key, value in told.items()})
 

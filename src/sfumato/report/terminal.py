@@ -13,7 +13,7 @@ from rich.text import Text
 
 from sfumato.auditing.findings import Audit, figures
 from sfumato.report.side_by_side import SideBySide
-from sfumato.report.summary import CandidateLine, Change, MeasureLine, Summary
+from sfumato.report.summary import CandidateLine, MeasureLine, Summary
 from sfumato.report.verdict import GOES_OUT
 from sfumato.report.wording import count
 
@@ -104,9 +104,9 @@ def some_of(sentences: Sequence[str], width: int, lines: int) -> list[str]:
 
 def deciding_table(summary: Summary) -> Table | None:
     """Return what decides, before and after: what is bounded with its worst single case, and what is optimised."""
-    changes, kept, bounded, shown_above = summary.verdict.changes, [], False, False
+    kept, bounded, shown_above = [], False, False
     titles = {summary.measure(key).title for key in (summary.risk, summary.utility) if key is not None}
-    for change in changes:
+    for change in summary.verdict.changes:
         if not change.part:
             bounded = bool(change.bound)
             shown = shown_above = bounded or change.what in titles
@@ -114,26 +114,17 @@ def deciding_table(summary: Summary) -> Table | None:
             shown = (bounded and change.what.startswith(LARGEST)) or (shown_above and change.what == GOES_OUT)
         if shown:
             kept.append(change)
-    return _changes_table(kept)
-
-
-def changes_table(summary: Summary, most: int = 12) -> Table | None:
-    """Return what is bounded, risk and utility, of the original and of the protected table, side by side."""
-    return _changes_table(summary.verdict.changes[:most])
-
-
-def _changes_table(changes: Sequence[Change]) -> Table | None:
-    if not changes:
+    if not kept:
         return None
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 2, 0, 0))
+    table = _bare()
     table.add_column("figure", overflow="fold")
     table.add_column("original", justify="right", no_wrap=True)
-    table.add_column("protected" if any(c.after != "–" for c in changes) else "", justify="right", no_wrap=True)
+    table.add_column("protected" if any(c.after != "–" for c in kept) else "", justify="right", no_wrap=True)
     table.add_column("bound", no_wrap=True)
-    for change in changes:
-        kept = {True: " kept", False: " broken", None: ""}[change.kept]
+    for change in kept:
+        said = {True: " kept", False: " broken", None: ""}[change.kept]
         what = f"  {change.what}" if change.part else change.what
-        cells = (what, change.before, change.after, f"{change.bound}{kept}")
+        cells = (what, change.before, change.after, f"{change.bound}{said}")
         table.add_row(*(Text(cell) for cell in cells), style="dim" if change.part else None)
     return table
 
@@ -144,7 +135,7 @@ def candidates_table(summary: Summary, width: int = 80, most: int = ROWS) -> Tab
     After the sign, ``!`` marks one that breaks the bound and ``~`` one that chance may put on either side of it, or
     that cannot be told apart from the chosen one. Standard errors are left out where there is no room for them.
     """
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 2, 0, 0))
+    table = _bare()
     shown = _first_ones(summary, most)
     names_used = [m.name.partition("(")[0] for m in summary.measures]
     headings = {m.key: _heading(m, alone=names_used.count(m.name.partition("(")[0]) == 1) for m in summary.measures}
@@ -169,7 +160,6 @@ def candidates_table(summary: Summary, width: int = 80, most: int = ROWS) -> Tab
 
 
 def _first_ones(summary: Summary, most: int) -> tuple[CandidateLine, ...]:
-    """Return the first candidates, the chosen one among them."""
     shown, chosen = summary.candidates[:most], summary.chosen
     return shown if not shown or chosen is None or chosen in shown else (*shown[:-1], chosen)
 
@@ -261,7 +251,7 @@ def _doubt(line: CandidateLine) -> str:
 
 def pair_table(summary: Summary, keys: Collection[str] | None = None) -> Table:
     """Return measures of one protected file, risk first, each with its value and what it is; all, or those of keys."""
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 2, 0, 0))
+    table = _bare()
     before = summary.original.figures if summary.original else {}
     table.add_column("measure", overflow="fold")
     if before:
@@ -284,16 +274,11 @@ def _arrow(measure: MeasureLine) -> str:
     return "↓" if measure.lower_is_better else "↑"
 
 
-def uncomputed(summary: Summary) -> list[str]:
-    """Say which measures have no figure and why, those of one reason together."""
-    return [f"not computed: {', '.join(names)}: {reason}" for reason, names in summary.uncomputed]
-
-
 def records_table(summary: Summary, most: int) -> Table | None:
     """Return the records most at risk, by their number in the original file."""
     if summary.detail is None or not summary.detail.records:
         return None
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+    table = _bare()
     table.add_column("record", justify="right")
     for key in summary.detail.records[0].risks:
         table.add_column(Text(summary.measure(key).name), justify="right")
@@ -314,13 +299,11 @@ def _style(line: CandidateLine) -> str | None:
 
 def figures_table(found: SideBySide) -> Table:
     """Return every figure of the original and of each candidate."""
-    rows = []
-    for measure in found.measures:
-        lines = [found.original, *found.candidates]
-        texts = [
-            "–" if line is None or measure.key not in line.figures else line.figures[measure.key].text for line in lines
-        ]
-        rows.append((f"{measure.name} {_arrow(measure)}", *texts))
+    shown = [line.figures if line is not None else {} for line in (found.original, *found.candidates)]
+    rows = [
+        (f"{m.name} {_arrow(m)}", *(figures[m.key].text if m.key in figures else "–" for figures in shown))
+        for m in found.measures
+    ]
     return _table(("", "original", *(line.name for line in found.candidates)), rows)
 
 
@@ -336,8 +319,12 @@ def pairs_table(found: SideBySide, most: int) -> Table | None:
     return _table(("pair", *(line.name for line in found.candidates)), rows) if rows else None
 
 
+def _bare() -> Table:
+    return Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 2, 0, 0))
+
+
 def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 2, 0, 0))
+    table = _bare()
     for heading in headings:
         table.add_column(Text(heading), overflow="fold")
     for row in rows:
@@ -352,7 +339,7 @@ def audit_verdict(audit: Audit) -> Text:
 
 def routes_table(audit: Audit) -> Table:
     """Return the routes that were tried, each with its worst variable, in at most 80 columns."""
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 2, 0, 0))
+    table = _bare()
     table.add_column("route", overflow="fold", max_width=30)
     table.add_column("variable", overflow="fold", max_width=14)
     for heading in ("values", "restored", "guess"):

@@ -148,7 +148,6 @@ def verdict_of(case: Case) -> Verdict:
 
 
 def _decision(case: Case) -> tuple[bool | None, str]:
-    """Return whether to publish, and the sentence that says so."""
     checked, undeclared = case.facts.checked, case.undeclared
     if case.choice is None:
         return None, case.name
@@ -220,19 +219,16 @@ def _estimate(results: Results, key: str, error: float) -> str:
 
 
 def _held_back(checked: Checked) -> str:
-    """Say what keeps a table that keeps the bounds from going out."""
     if checked.unready:
         return "it could not be made ready to go out"
     return "it could not be audited" if checked.audit is None else "the file gives values back"
 
 
 def _without(checked: Checked | None) -> str:
-    """Count the variables that the file lacks, for the first line."""
     return f", {count(len(checked.gone), 'variable')} left out" if checked is not None and checked.gone else ""
 
 
 def _left_out(results: Results, checked: Checked | None) -> Iterator[str]:
-    """Say which variables had to be left out after the figures were measured, and what that costs."""
     if checked is None or not checked.gone:
         return
     said = f"{count(len(checked.gone), 'variable')} had to be left out of the file that goes out: "
@@ -256,7 +252,6 @@ def _given_back(checked: Checked | None) -> tuple[str, ...]:
 
 
 def _units_found(examination: Examination) -> Iterator[str]:
-    """Warn that records seem to belong together, and that nobody has said so."""
     for name, evidence in examination.cautions.units_found if examination.cautions is not None else ():
         yield (
             f"{name} looks like the number of a household, a firm or a person with several records ({evidence}), and "
@@ -266,7 +261,6 @@ def _units_found(examination: Examination) -> Iterator[str]:
 
 
 def _broken_sums(examination: Examination) -> Iterator[str]:
-    """Warn that totals are no longer what their parts make."""
     broken = examination.cautions.broken_sums if examination.cautions is not None else ()
     if broken:
         told = [
@@ -278,7 +272,6 @@ def _broken_sums(examination: Examination) -> Iterator[str]:
 
 
 def _level_weights(release: ReleaseFacts | None) -> Iterator[str]:
-    """Warn that the weights are all the same now, so that they weigh nothing."""
     for variable in release.variables if release is not None else ():
         if release is not None and variable.name == release.weight and variable.one_left:
             yield (
@@ -389,7 +382,6 @@ def _unlucky(results: Results, row: Row, choice: Choice, names: Mapping[str, str
 
 
 def _membership(results: Results, row: Row) -> Iterator[str]:
-    """Say of records drawn anew that nothing was measured of who took part."""
     if _drawn_anew(results, row):
         yield (
             "Who took part was not measured. The records are not those of the original, but may lie nearer to them "
@@ -453,7 +445,6 @@ def _intruder(results: Results, row: Row | None) -> Iterator[str]:
 
 
 def _unsure(results: Results, row: Row, bounds: Sequence[Bound]) -> Iterator[str]:
-    """Say of which bounds it is not sure that they are kept, and what would make it so."""
     near = [bound for bound in bounds if left_open(row, bound.key, bound.limit, results.figures[bound.key])]
     doubtful = []
     for bound in near:
