@@ -12,7 +12,6 @@ from sfumato.report.terminal import (
     records_table,
     rest,
     signs,
-    uncomputed,
     verdict_text,
 )
 
@@ -85,8 +84,8 @@ def test_markup_in_names_is_text(summary: Summary) -> None:
 
 def test_a_pair_shows_values_and_reasons(summary: Summary) -> None:
     failing = replace(summary, candidates=(summary.candidates[4],))
-    (line,) = uncomputed(failing)
-    assert line.startswith("not computed: ") and line.endswith("JPEG: too few records")
+    ((reason, _),) = failing.uncomputed
+    assert reason.endswith("JPEG: too few records")
     assert "3.0 %" in _printed(pair_table(summary), 120)
 
 

@@ -100,7 +100,7 @@ def _texts(table: Microdata, name: str) -> list[str]:
     return ["" if code < 0 else str(variable.categories[code]) for code in column.tolist()]
 
 
-def _same(original: Microdata, protected: Microdata, name: str) -> tuple[NDArray[Any], NDArray[Any]] | None:
+def under_same_codes(original: Microdata, protected: Microdata, name: str) -> tuple[NDArray[Any], NDArray[Any]] | None:
     """Return both columns under the same codes, numbers as they are; None where one is numeric and one is not."""
     kinds = {table.schema[name].quantitative for table in (original, protected)}
     if kinds == {True}:
@@ -113,7 +113,7 @@ def _same(original: Microdata, protected: Microdata, name: str) -> tuple[NDArray
 
 def _agreement(original: Microdata, protected: Microdata, name: str) -> float:
     """Return the share of the values published, blanks aside, that stand in the row where they stood."""
-    both = _same(original, protected, name)
+    both = under_same_codes(original, protected, name)
     if both is None:
         return 0.0
     x, y = both
@@ -124,7 +124,7 @@ def _agreement(original: Microdata, protected: Microdata, name: str) -> float:
 
 def _beyond_chance(original: Microdata, protected: Microdata, name: str) -> bool:
     """Tell whether a variable goes with itself row by row, more than in any other order."""
-    both = _same(original, protected, name)
+    both = under_same_codes(original, protected, name)
     if both is None:
         return False
     x, y = both
@@ -149,7 +149,7 @@ def matched_by_values(original: Microdata, protected: Microdata, shared: list[st
     special = set(original.schema.special().values()) - {original.schema.weight}
     untouched = []
     for name in shared:
-        both = None if name in special else _same(original, protected, name)
+        both = None if name in special else under_same_codes(original, protected, name)
         if both is not None and _contained(*both):
             codes = np.unique(np.concatenate(both), return_inverse=True)[1]
             # what hardly varies goes with everything

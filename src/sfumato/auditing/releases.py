@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree
 from sfumato.auditing import evidence as held
 from sfumato.auditing.evidence import Evidence, id_names
 from sfumato.auditing.findings import NearTogether, Together
-from sfumato.auditing.matching import Matching, match, matched_by_values
+from sfumato.auditing.matching import Matching, match, matched_by_values, under_same_codes
 from sfumato.auditing.targets import Floats, Mask, Ranks, Rows, Target, close
 from sfumato.errors import DataError
 from sfumato.kernels.groups import classes
@@ -103,13 +103,11 @@ def _telling_apart(table: Microdata, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _agree(here: Microdata, there: Microdata, name: str, first: Rows, second: Rows) -> float:
-    one, other = here.schema[name], there.schema[name]
-    if one.quantitative != other.quantitative:
+    both = under_same_codes(here, there, name)
+    if both is None:
         return 0.0
-    if one.quantitative:
-        return float(close(here.columns[name][first], there.columns[name][second]).mean())
-    both = aligned(here, there, name)
-    return float((both.original[first] == both.protected[second]).mean())
+    one, other = both[0][first], both[1][second]
+    return float((close(one, other) if one.dtype.kind == "f" else one == other).mean())
 
 
 def _nearest(here: Microdata, there: Microdata, shared: Sequence[str]) -> tuple[Rows, Rows]:

@@ -25,6 +25,7 @@ from sfumato.auditing.belonging import (
 )
 from sfumato.auditing.findings import Audit, Checked, Restored, Route, listed
 from sfumato.auditing.of_parts import SampleDesign, with_how_drawn
+from sfumato.auditing.targets import Rows
 from sfumato.errors import OF_THE_RUN, unexpected
 from sfumato.table.households import units
 from sfumato.table.linked import followed, left_out_by_links
@@ -35,7 +36,6 @@ from sfumato.table.weights import moved_mean, raked_weights, rounded_weights
 
 COPY = 0.95  # of the protected values a column gives back that is a copy of another
 ROUNDS = 10  # of repairs, each followed by an audit
-Order = NDArray[np.intp]
 What = Literal["left out", "lost", "withheld", "gone", "blank", "followed", "renumbered", "raked", "in words"]
 
 
@@ -44,7 +44,7 @@ class Prepared:
     """A table as it goes out: ``order`` names for each of its records the one of the original."""
 
     table: Microdata
-    order: Order | None  # None: as they came
+    order: Rows | None  # None: as they came
     checked: Checked
 
 
@@ -69,7 +69,7 @@ class _Work:
 
     original: Microdata
     table: Microdata
-    order: Order | None
+    order: Rows | None
     of_parts: SampleDesign | None = None  # how the records were drawn of a table in parts
     repairs: list[Repair] = field(default_factory=list)
 
@@ -111,7 +111,7 @@ class _Work:
         return self.table if self.order is None else self.table.take(self.order)
 
 
-def record_order(records: int, seed: int, key: str = "") -> Order:
+def record_order(records: int, seed: int, key: str = "") -> Rows:
     """Return the random order in which the records of a release stand: the same for the same seed and key.
 
     The ``key`` names the release, so that two of one seed do not stand in the same order and cannot be laid side by
