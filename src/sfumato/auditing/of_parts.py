@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from sfumato.auditing.findings import Audit
 from sfumato.auditing.matching import match
 from sfumato.auditing.targets import MIN_IN_BAND, Floats, Mask, Rows
-from sfumato.engine import current
 from sfumato.errors import DataError, ParameterError
+from sfumato.pair.half import each_part
 from sfumato.pair.random_order import RandomOrder
 from sfumato.pair.sample import drawn_records, only_records, sampled, selected
 from sfumato.table.draws import Draws
@@ -421,12 +421,8 @@ def _merged(found: Iterable[SuppressedRecords], most: int) -> SuppressedRecords:
 
 def _each(of: Callable[..., Any], *tables: TableInParts) -> Iterator[Any]:
     """Yield what is made of each part, or of those that lie beside each other, where the engine computes."""
-    last = tables[-1]
-    firsts = np.cumsum([0, *last.sizes])[:-1].tolist()
-    parts = list(zip(*(table.parts for table in tables), firsts, strict=True))
-    if all(part.on_disk for table in tables for part in table.parts):
-        return current(len(last)).each(of, parts, stored=False)
-    return (of(*part) for part in parts)
+    firsts = np.cumsum([0, *tables[-1].sizes])[:-1].tolist()
+    return each_part(of, list(zip(*(table.parts for table in tables), firsts, strict=True)), stored=False)
 
 
 def _sought(original: TableInParts, protected: TableInParts) -> dict[str, _SoughtValues]:

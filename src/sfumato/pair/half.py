@@ -216,7 +216,9 @@ class Half:
         """Make a statistic of each part and merge them in the order of the parts; under a key it is kept."""
         if key in self._kept:
             return cast(S, self._kept[key])
-        found = computed(of, [(part,) for part in self.parts if len(part)], disk=self.on_disk)
+        found = merged(
+            each_part(of, [(part,) for part in self.parts if len(part)]), self.room if self.on_disk else None
+        )
         return found if key is None else self._kept.put(key, found)
 
     def total_if_it_fits(self, of: Callable[[Microdata], S]) -> S | None:
@@ -235,9 +237,7 @@ class Half:
         """Yield what is made of each part and of the number of its first record, in the order of the parts."""
         begins = [0, *accumulate(len(part) for part in self.parts)]
         parts = [(part, begin) for part, begin in zip(self.parts, begins, strict=False) if len(part)]
-        if not self.on_disk:
-            return (of(part, begin) for part, begin in parts)
-        return current(len(self)).each(of, parts, stored=False)
+        return each_part(of, parts, stored=False)
 
     def keep(self, key: Hashable, compute: Callable[[], Any]) -> Any:
         """Compute something of this table once, and keep it."""
@@ -319,13 +319,15 @@ class _Valued:
         return Values.of(part.columns[self.name], part.weights() if self.weighted else None)
 
 
-def computed(of: Callable[..., S | None], parts: Sequence[tuple[Microdata, ...]], *, disk: bool) -> S:
-    """Make a statistic of each part, or of matching parts, and merge them in their order; on an engine if on disk."""
-    if not disk:
-        return merged(starmap(of, parts))
-    engine = current(sum(len(part) for part, *_ in parts))
-    made: Iterator[S | None] = engine.each(of, parts)
-    return merged(made, engine)
+def each_part(of: Callable[..., R], parts: Sequence[tuple[Any, ...]], *, stored: bool = True) -> Iterator[R]:
+    """Yield what is made of each part, or of parts beside each other, in their order; on an engine if they are on disk.
+
+    ``stored``: whether the engine keeps it with its summaries.
+    """
+    tables = [one for part in parts for one in part if isinstance(one, Microdata)]
+    if not all(table.on_disk for table in tables):
+        return starmap(of, parts)
+    return current(sum(map(len, tables))).each(of, parts, stored=stored)
 
 
 def _first_difference(schema: Schema, part: Microdata) -> str:

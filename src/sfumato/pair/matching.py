@@ -20,7 +20,7 @@ from sfumato.engine import current
 from sfumato.errors import FileError, NotApplicable
 from sfumato.pair.files import MemoryAndFolder, Workspace
 from sfumato.pair.half import Half
-from sfumato.pair.sorting import Runs, SortedColumn, by_record, numbers_of
+from sfumato.pair.sorting import SortedColumn, by_record, sorted_column
 from sfumato.table.atomic import reason
 from sfumato.table.microdata import Microdata
 from sfumato.table.on_demand import Column, OnDemand, digest_of
@@ -187,7 +187,7 @@ def _places(original: Half, protected: Half, name: str, room: MemoryAndFolder) -
         place = {category: float(code) for code, category in enumerate(before.categories)}
         # an id that the original does not have is no number of a category, and found to be another below
         table = np.array([*(place.get(category, -1.0) for category in after.categories), np.nan])
-    ours, theirs = _sorted(original, name, None, room), _sorted(protected, name, table, room)
+    ours, theirs = sorted_column(original, name), sorted_column(protected, name, table)
     try:
         _refuse(original, name, ours, theirs)
         both = zip(ours.pieces(), theirs.pieces(), strict=True)
@@ -218,13 +218,3 @@ def _refuse(original: Half, name: str, ours: SortedColumn, theirs: SortedColumn)
 def other_ids(name: str) -> NotApplicable:
     """Say that the ids of the two tables differ."""
     return NotApplicable(f"the ids in {name!r} are not the same in both tables")
-
-
-def _sorted(half: Half, name: str, table: NDArray[np.float64] | None, room: MemoryAndFolder) -> SortedColumn:
-    what = f"id {name!r} in order"
-    runs, first = Runs(room, what, len(half), np.int64), 0
-    for part in half.parts:
-        column = part.columns[name]
-        runs.add(numbers_of(column) if table is None else table[column], np.arange(first, first + len(part)))
-        first += len(part)
-    return SortedColumn.of(runs, room, what)

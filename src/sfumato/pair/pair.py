@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import NotApplicable
-from sfumato.pair.half import ByteBoundedCache, Half, computed
+from sfumato.pair.half import ByteBoundedCache, Half, each_part
 from sfumato.pair.matching import in_order_of
-from sfumato.pair.statistics import Crosstab, Statistic
+from sfumato.pair.statistics import Crosstab, Statistic, merged
 from sfumato.table.microdata import Microdata
 from sfumato.table.on_demand import BorrowedColumn, OnDemand, placed
 from sfumato.table.parts import TableInParts, cut_alike
@@ -265,7 +265,8 @@ class Pair:
     def total(self, of: Callable[[Microdata, Microdata], S], key: Hashable = None) -> S:
         """Make a statistic of each pair of matching parts and merge them in the order of the parts."""
         if key is None:
-            return computed(of, list(self.parts()), disk=self.original.on_disk and self.protected.on_disk)
+            disk = self.original.on_disk and self.protected.on_disk
+            return merged(each_part(of, list(self.parts())), self.original.room if disk else None)
         return self._kept.get(key, lambda: self.total(of))
 
     def parts(self) -> Iterator[tuple[Microdata, Microdata]]:

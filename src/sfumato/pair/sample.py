@@ -16,8 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine import current
-from sfumato.pair.half import Half
+from sfumato.pair.half import Half, each_part
 from sfumato.table.microdata import Microdata
 from sfumato.table.on_demand import digest_of
 from sfumato.table.parts import TableInParts
@@ -129,10 +128,7 @@ def taken(half: Half, names: Iterable[str], rows: Integers) -> Columns:
     wanted = tuple(names)
     parts = list(by_part(half.parts, rows))
     read = partial(_read, wanted)
-    if half.on_disk:
-        found = list(current(len(half)).each(read, parts, stored=False))
-    else:
-        found = [read(*part) for part in parts]
+    found = list(each_part(read, parts, stored=False))
     return {name: np.concatenate([columns[name] for columns in found]) for name in wanted}
 
 

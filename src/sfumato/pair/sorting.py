@@ -289,12 +289,16 @@ class SortedColumn:
         self.numbers.close()
 
 
-def sorted_column(half: Half, name: str) -> SortedColumn:
-    """Sort a variable of a table, categories by their codes, in the memory and the folder of the engine around."""
-    room, what = half.room, f"variable {name!r} in order"
+def sorted_column(half: Half, name: str, number: Floats | None = None) -> SortedColumn:
+    """Sort a variable of a table, categories by their codes, in the memory and the folder of the engine around.
+
+    ``number`` says what each code stands for, the last entry a missing value.
+    """
+    room, what = half.room, f"{'id' if name == half.schema.id else 'variable'} {name!r} in order"
     runs, first = Runs(room, what, len(half), np.int64), 0
     for part in half.parts:
-        runs.add(numbers_of(part.columns[name]), np.arange(first, first + len(part)))
+        column = part.columns[name]
+        runs.add(numbers_of(column) if number is None else number[column], np.arange(first, first + len(part)))
         first += len(part)
     return SortedColumn.of(runs, room, what)
 

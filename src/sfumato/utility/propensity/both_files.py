@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core import Measure
-from sfumato.engine import current
 from sfumato.kernels.newton import State
 from sfumato.pair import Half, Pair
+from sfumato.pair.half import each_part
 from sfumato.pair.sorting import Runs
 from sfumato.pair.statistics import Statistic, Sums
 from sfumato.table.microdata import Microdata
@@ -447,11 +447,10 @@ class BothFiles:
         weight, right, separated = [0.0, 0.0], [0.0, 0.0], 0
         runs = Runs(self.halves[0].room, "propensities in order", self.sizes.size, np.float64)
         for side, (half, file) in enumerate(zip(self.halves, self.files, strict=True)):
-            engine, parts = current(len(half)), [(part,) for part in half.parts if len(part)]
+            parts = [(part,) for part in half.parts if len(part)]
             told = partial(_propensities_of_part, found.model, found.coefficients, file)
             # what comes back is as long as the part: it is not kept with the summaries
-            several = engine.each(told, parts, stored=False) if half.on_disk else (told(*part) for part in parts)
-            for propensities, weights in several:
+            for propensities, weights in each_part(told, parts, stored=False):
                 squares.append(float(weights @ (propensities - self.share) ** 2))
                 right[side] += scores.told_right(propensities, weights, protected=bool(side))
                 weight[side] += float(weights.sum())
