@@ -90,11 +90,9 @@ class ColumnsInFiles(Masking):
 
     @property
     def changes(self) -> frozenset[str]:
-        """The variables that are masked."""
         return frozenset(self.files)
 
     def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> Column:
-        """Return a variable of a part."""
         return self.files[name].read(first, len(part))
 
 
@@ -109,21 +107,17 @@ class MaskedColumns(OnDemand):
 
     @property
     def records(self) -> int:
-        """How many records there are."""
         return len(self.part)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
         return self.masking.schema.names
 
     @property
     def digest(self) -> str:
-        """A digest of the part and of all that is done to it."""
         return digest_of(self.part.fingerprint, self.masking.digest, str(self.first), repr(self.draws))
 
     def read(self, name: str) -> Column:
-        """Read one column and mask it."""
         if name not in self.masking.changes:
             return self.part.columns[name]
         column = self.masking.masked(self.part, name, self.first, self.draws)
@@ -132,7 +126,6 @@ class MaskedColumns(OnDemand):
         return column
 
     def exact(self, name: str) -> Any:
-        """One column as it came, unless it is masked."""
         return None if name in self.masking.changes else self.part.exact(name)
 
 
@@ -213,11 +206,9 @@ class _Rounding(Masking):
 
     @property
     def changes(self) -> frozenset[str]:
-        """The variables that are rounded."""
         return frozenset(self.levels)
 
     def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> NDArray[Any]:
-        """Round one variable of a part."""
         return published(part.columns[name], self.schema[name], self.levels[name])
 
 

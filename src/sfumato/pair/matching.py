@@ -104,21 +104,17 @@ class InOrder(OnDemand):
 
     @property
     def records(self) -> int:
-        """How many records there are."""
         return self.count
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
         return tuple(self.kinds)
 
     @property
     def digest(self) -> str:
-        """A digest of the whole table and of the run."""
         return digest_of(self.whole, str(self.first), str(self.count))
 
     def read(self, name: str) -> Column:
-        """Read one column; the first who asks puts all of it in order."""
         kind = np.dtype(self.kinds[name])
         path = self.folder / f"column-{self.names.index(name)}"
         try:
