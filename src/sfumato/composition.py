@@ -14,7 +14,7 @@ from sfumato.display import MAX_DETAIL, Phrase, shortened
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.pair import Half, Masking
 from sfumato.pair.blocks import BlocksAlong, blocks_along, mask_blocks, told_of_blocks
-from sfumato.pair.strata import strata_in_parts
+from sfumato.pair.keys import strata_in_parts
 from sfumato.speaking import refuse_special, speaking
 from sfumato.table.draws import Draws
 from sfumato.table.households import household_level

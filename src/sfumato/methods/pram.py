@@ -16,9 +16,9 @@ from sfumato.display import Phrase, written
 from sfumato.errors import NotApplicable
 from sfumato.methods.selection import checked, keys_or_all, refuse_special
 from sfumato.pair import Half, Masking
+from sfumato.pair.keys import StrataInParts, strata_in_parts
 from sfumato.pair.masking import rounded
 from sfumato.pair.statistics import Sums
-from sfumato.pair.strata import StrataInParts, strata_in_parts
 from sfumato.registry import catalogued
 from sfumato.table.draws import Draws
 from sfumato.table.households import household_level, once_per_household

@@ -15,8 +15,8 @@ from sfumato.display import Phrase, written
 from sfumato.errors import NotApplicable
 from sfumato.methods.selection import refuse_small_weights
 from sfumato.pair import Half, Masking
+from sfumato.pair.keys import StrataInParts, strata_in_parts
 from sfumato.pair.masking import MaskedColumns
-from sfumato.pair.strata import StrataInParts, strata_in_parts
 from sfumato.registry import catalogued
 from sfumato.table.draws import Draws
 from sfumato.table.households import counted, units

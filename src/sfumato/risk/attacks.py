@@ -24,9 +24,9 @@ from sfumato.kernels.euclidean_distance import nearer_and_tied
 from sfumato.kernels.groups import class_sums, classes, first_records
 from sfumato.kernels.rank_windows import search_windows
 from sfumato.kernels.spread import mean_and_spread, standardised
+from sfumato.pair.pair import Terms
 from sfumato.pair.sample import Columns
 from sfumato.pair.statistics import Sums
-from sfumato.pair.terms import Terms
 from sfumato.risk.points import Places, SoughtRecords, Space, linked
 from sfumato.risk.rank_attack import Window
 from sfumato.table.microdata import Microdata

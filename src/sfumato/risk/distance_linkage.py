@@ -19,9 +19,9 @@ from sfumato.kernels.boxes import distinct
 from sfumato.kernels.spread import mean_and_spread, standardised
 from sfumato.measurement import SAMPLING_ERROR, Measurement
 from sfumato.pair import Half, Pair
+from sfumato.pair.pair import Terms
 from sfumato.pair.sample import SIZE, Sample, taken
 from sfumato.pair.statistics import Moments, Sums, merged
-from sfumato.pair.terms import Terms
 from sfumato.registry import catalogued
 from sfumato.risk.compared_variables import KnownVariables, check_known, compared, known_sets
 from sfumato.risk.points import (

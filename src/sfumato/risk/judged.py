@@ -18,9 +18,9 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import class_sums, first_records
 from sfumato.pair import Half, Pair, design_weights
 from sfumato.pair.keys import perturbed_key
+from sfumato.pair.pair import Terms
 from sfumato.pair.sample import NORMAL, Columns, Sample
 from sfumato.pair.statistics import KeyClasses, Moments, Sums, Values
-from sfumato.pair.terms import Terms
 from sfumato.risk.attacks import (
     AlikeAttack,
     Attack,
