@@ -49,6 +49,15 @@ def test_tests_of_pairs(tmp_path: Path, gaps: bool) -> None:
     assert not any(tmp_path.iterdir())  # the files have no name
 
 
+def test_what_is_mapped_stays_when_its_memory_is_let_go(tmp_path: Path) -> None:
+    array = put_aside((3, 1000), np.float64, tmp_path)
+    array[:] = np.arange(3000.0).reshape(3, 1000)
+    for rows in stretches.stretches(3, 1):
+        array[rows] += 1
+        stretches.let_go()
+    assert np.array_equal(array, np.arange(1.0, 3001.0).reshape(3, 1000))
+
+
 def test_ranks_by_hand(tmp_path: Path) -> None:
     # ranks 1, 2.5, 2.5, 4 less their mean 2.5, doubled
     ranks, squares = ranks_aside(np.array([5.0, 7.0, 7.0, 9.0]), tmp_path)

@@ -2,6 +2,7 @@
 
 import mmap
 from collections.abc import Iterator
+from threading import Lock
 from typing import Any, BinaryIO, Literal
 from weakref import WeakSet
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 LENGTH = 1 << 20  # records at a time
 _MAPS: "WeakSet[mmap.mmap]" = WeakSet()  # of files whose pages are let go when a stretch is done
+_LOCK = Lock()
 
 
 def stretches(length: int, size: int | None = None) -> Iterator[slice]:
@@ -29,14 +31,17 @@ def mapped(file: BinaryIO, dtype: Any, shape: tuple[int, ...], mode: Literal["r"
     """Return a file as an array of which the system reads what is looked at, and which loops over stretches let go."""
     let_go()
     array = np.memmap(file, dtype=dtype, mode=mode, shape=shape)
-    _MAPS.add(array._mmap)  # type: ignore[attr-defined]
+    with _LOCK:
+        _MAPS.add(array._mmap)  # type: ignore[attr-defined]
     return array
 
 
 def let_go() -> None:
     """Give back the memory of mapped files; what is looked at again is read again."""
     if hasattr(mmap, "MADV_DONTNEED"):
-        for one in list(_MAPS):
+        with _LOCK:
+            maps = list(_MAPS)
+        for one in maps:
             if not one.closed:
                 one.madvise(mmap.MADV_DONTNEED)
 

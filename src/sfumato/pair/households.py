@@ -108,7 +108,7 @@ class Households:
                     part,
                     schema=schema,
                     columns=_HouseholdValues(part, home, kept, schema.names),
-                    notes=_notes(part, home),
+                    notes=(*part.notes, *home.notes),
                 )
                 for part, home in zip(table.parts, homes.parts, strict=True)
             )
@@ -150,10 +150,6 @@ class Households:
                 for part, start, one in zip(hidden, before.parts, after.parts, strict=True)
             )
         )
-
-
-def _notes(part: Microdata, home: Microdata) -> tuple[str, ...]:
-    return (*part.notes, *home.notes)
 
 
 @dataclass(frozen=True)
@@ -209,13 +205,11 @@ def _whole(table: TableInParts) -> TableInParts:
 
 def _together(pieces: list[tuple[Microdata, range]]) -> Microdata:
     part = pieces[0][0]
-    taken = [one.columns if len(rows) == len(one) else SelectedRecords(_on_demand(one), rows) for one, rows in pieces]
+    taken = [
+        one.columns if len(rows) == len(one) else SelectedRecords(_known(one.columns), rows) for one, rows in pieces
+    ]
     columns = taken[0] if len(taken) == 1 else _ConcatenatedParts(tuple(_known(one) for one in taken))
     return replace(part, columns=columns)
-
-
-def _on_demand(part: Microdata) -> OnDemand:
-    return _known(part.columns)
 
 
 def _known(columns: Any) -> OnDemand:
