@@ -115,7 +115,7 @@ from .risk.robust_mahalanobis import RobustMahalanobisRisk as RobustMahalanobisR
 from .risk.sample_uniques import SampleUniques as SampleUniques
 from .risk.singling_out import SinglingOut as SinglingOut
 from .risk.suda import SUDA2 as SUDA2
-from .table.date_bands import age_at as age_at
+from .table.bands import age_at as age_at
 from .table.files import read as read
 from .table.files import write as write
 from .table.hierarchy import Hierarchy as Hierarchy

@@ -18,10 +18,10 @@ from sfumato.pair.keys import strata_in_parts
 from sfumato.speaking import refuse_special, speaking
 from sfumato.table.draws import Draws
 from sfumato.table.households import household_level
-from sfumato.table.joined import joined
 from sfumato.table.keys import Strata, strata
 from sfumato.table.microdata import Microdata
 from sfumato.table.parts import TableInParts
+from sfumato.table.present import joined
 from sfumato.table.schema import Schema
 
 

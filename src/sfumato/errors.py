@@ -10,6 +10,7 @@
     │                       experiment it becomes a row with the reason              (also a ValueError)
     ├── FileError           a file that cannot be read or written                    (also an OSError)
     ├── LackOfMemory        work that would need more memory than is free            (also a MemoryError)
+    ├── Cancelled           the reading of a file, ended by who watches it
     └── EngineError         processes or a cluster that cannot do what they are sent (also a RuntimeError)
 """
 
@@ -66,6 +67,10 @@ class FileError(SfumatoError, OSError):
 
 class LackOfMemory(SfumatoError, MemoryError):  # noqa: N818 - it is a fact about the machine
     """Work that would need more memory than is free, refused before it is begun."""
+
+
+class Cancelled(SfumatoError):  # noqa: N818 - nothing is wrong
+    """Raised by who watches the reading of a file, to end it."""
 
 
 class EngineError(SfumatoError, RuntimeError):

@@ -13,7 +13,7 @@ from sfumato.auditing.evidence import column
 from sfumato.auditing.proposals import Dependency, _entropy, _naming, _Search, dependencies
 from sfumato.auditing.routes import joined
 from sfumato.auditing.trials import tried
-from sfumato.table.behaviour import Behaviour
+from sfumato.table.describe import Behaviour
 
 
 def table(columns: dict[str, Any], *variables: Variable, **special: Any) -> Microdata:

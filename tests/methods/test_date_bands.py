@@ -22,7 +22,7 @@ from sfumato import (
     age_at,
     catalogue,
 )
-from sfumato.table.date_bands import Span, equal_widths, labels, roundest
+from sfumato.table.bands import Span, date_labels, equal_spans, roundest_day
 from sfumato.table.dates import ages, day_of, spelled
 
 BORN = ["1990-01-31", "1990-02-01", "1990-12-31", "1991-01-01", None, "1999-07-04", "1889-03-09"]
@@ -148,10 +148,11 @@ def test_groups_are_cut_at_the_roundest_dates() -> None:
 @given(ANY, st.integers(1, 40_000), st.integers(2, 9))
 def test_a_round_cut_lies_where_it_must(first: dt.date, apart: int, groups: int) -> None:
     below = float(day_of(first) or 0.0)
-    assert below < roundest(below, below + apart) <= below + apart
-    cuts = equal_widths(below, below + apart, groups)
+    assert below < roundest_day(below, below + apart) <= below + apart
+    cuts = equal_spans(below, below + apart, groups)
     assert all(below < cut < below + apart for cut in cuts) or apart < groups
-    assert len(labels([-math.inf, *cuts, math.inf])) == len(set(labels([-math.inf, *cuts, math.inf]))) == len(cuts) + 1
+    labels = date_labels([-math.inf, *cuts, math.inf])
+    assert len(labels) == len(set(labels)) == len(cuts) + 1
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 import sfumato
 from sfumato import Microdata, Schema, Variable
-from sfumato.table.behaviour import behaviours
+from sfumato.table.describe import behaviours
 
 
 def found(columns: Mapping[str, object], schema: Schema | None = None) -> dict[str, str]:

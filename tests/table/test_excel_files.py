@@ -262,6 +262,7 @@ def test_calamine_reads_what_openpyxl_reads(tmp_path: Path, monkeypatch: pytest.
         [i, float(x), f"t{i} é", m, m.date(), bool(i % 2), m.time()]
         for i, (x, m) in enumerate(zip(rng.normal(size=30), moments, strict=True))
     ]
+    moments_of_day = dt.datetime(2020, 2, 29, 13, 30)
     for gap in range(7):
         rows[5 + gap][gap] = None
     sheets = {
@@ -270,6 +271,8 @@ def test_calamine_reads_what_openpyxl_reads(tmp_path: Path, monkeypatch: pytest.
         "early": [["a"], [dt.date(1900, 1, 3)], [dt.date(1900, 2, 28)]],
         "negative": [["a", "b"], [-1, -0.5], [2, 1e-300]],
         "escaped": [["a"], ["_x0041_"], ["&lt; <b>"]],
+        "names": [["a", 2019, 2020.5, True, dt.date(2020, 2, 29), moments_of_day], [1, 2, 3, 4, 5, 6]],
+        "spaces": [["a", "b"], [" x", "y "], ["", "z"]],
         "markers": [["a"], ["NA"], ["#N/A"], ["'"], [" "]],
     }
     for name, cells in sheets.items():

@@ -17,7 +17,7 @@ import pytest
 from labelled_tables import raw, survey
 from sfumato.errors import DataError, FileError, ParameterError
 from sfumato.table.files import read, write
-from sfumato.table.formats.labelled import raw_file
+from sfumato.table.formats.labelled import reading
 from sfumato.table.schema import Schema, Variable
 from sfumato.table.schema_file import schema_text, write_schema
 from tables import persons
@@ -52,7 +52,7 @@ def test_values_come_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     pyreadstat.write_dta(frame, tmp_path / "m.dta", version=14, missing_user_values={"m": ["a"]})
     whole = {file.name: read(file) for file in files(tmp_path)}
     for cells in (1, 21, 80, 120):  # one record at a time, pieces that end before and at the end of the file
-        monkeypatch.setattr(raw_file, "CELLS_AT_A_TIME", cells)
+        monkeypatch.setattr(reading, "CELLS_AT_A_TIME", cells)
         for file in tmp_path.iterdir():
             assert read(file).to_arrow().equals(whole[file.name].to_arrow()), file
     assert read(tmp_path / "m.dta").schema["m"].missing == (".a",)

@@ -9,9 +9,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.table.file_form import Family, Moment
 from sfumato.table.files import read, write
 from sfumato.table.formats.labelled.variables import from_dates, to_dates
+from sfumato.table.frames import Family, Moment
 from sfumato.table.microdata import Microdata
 from sfumato.table.schema import Schema, Variable
 from waiting import SLOW_OR_SHARED

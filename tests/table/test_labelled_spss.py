@@ -10,8 +10,9 @@ import pytest
 
 from labelled_tables import raw, said, survey
 from sfumato.table.files import read, write
-from sfumato.table.formats.labelled.raw_file import read_header, write_weight
+from sfumato.table.formats.labelled.reading import read_header
 from sfumato.table.formats.labelled.variables import Losses
+from sfumato.table.formats.labelled.writing import write_weight
 from sfumato.table.microdata import Microdata
 from sfumato.table.schema import Schema, Variable
 from sfumato.table.treatment import Treatment

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import Microdata, Schema, Variable
-from sfumato.table.reassembly import by_size, number_published, reassembled, sizes
+from sfumato.table.households import by_size, number_published, reassembled, sizes
 
 
 def rebuilt(original: pd.DataFrame, released: pd.DataFrame, home: str, columns: list[str]) -> float:

@@ -49,7 +49,7 @@ def test_every_version_of_stata_is_read_by_its_own_library(version: int, tmp_pat
     import polars as pl
     import pyreadstat
 
-    from sfumato.table.formats.labelled.raw_file import without_time
+    from sfumato.table.formats.labelled.writing import without_time
 
     path = tmp_path / "t.dta"
     pyreadstat.write_dta(pl.DataFrame(TABLE.to_pydict()), path, version=version, file_label="A survey")

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.auditing.proposals import MAX_VARIABLES, dependencies
-from sfumato.table import behaviour
+from sfumato.table import describe
 from sfumato.table.microdata import Microdata
 
 COLUMNS = 300
@@ -20,14 +20,14 @@ def wide(columns: int = COLUMNS, records: int = 60) -> Microdata:
 
 def test_few_pairs_of_columns_are_looked_at_closely(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
-    closely = behaviour._constant_within
+    closely = describe._constant_within
 
     def counted(data: Microdata, name: str, *rest: Any) -> bool:
         looked.append(name)
         return closely(data, name, *rest)
 
-    monkeypatch.setattr(behaviour, "_constant_within", counted)
-    behaviour.behaviours(wide())
+    monkeypatch.setattr(describe, "_constant_within", counted)
+    describe.behaviours(wide())
     assert len(looked) < COLUMNS  # of COLUMNS squared
 
 
@@ -36,7 +36,7 @@ def test_a_household_is_found_among_many_columns() -> None:
     home = np.arange(200) // 4
     table = data.to_arrow().append_column("home", pa.array(home))
     table = table.append_column("region", pa.array(home % 7)).append_column("rent", pa.array(home * 13 % 101))
-    found = {one.name: one for one in behaviour.behaviours(Microdata.from_frame(table))}
+    found = {one.name: one for one in describe.behaviours(Microdata.from_frame(table))}
     assert found["home"].behaves == "household"
     assert "constant in each: region, rent" in found["home"].evidence
 

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from sfumato.auditing.audit import FALSE_ALARMS, with_alarms
 from sfumato.auditing.findings import Audit, Restored, listed
 from sfumato.auditing.targets import MIN_IN_BAND, Floats, Integers, Mask, Rows, Target, luck, targets_of
-from sfumato.table.households import units
+from sfumato.table.households import Reassembled, by_size, reassembled, shared_columns, sizes, units
 from sfumato.table.microdata import Microdata
-from sfumato.table.reassembly import Reassembled, by_size, reassembled, shared_columns, sizes
 
 MANY_UNITS = 20  # from which a column with as many values is a number of them
 # of the values that are there must agree with the id, so that a wrong or missing one hides no copy

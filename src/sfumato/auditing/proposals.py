@@ -26,8 +26,7 @@ from sfumato.auditing.trials import Trial, restored_by, screened, tried
 from sfumato.errors import OF_THE_RUN, SchemaError, unexpected
 from sfumato.parameters import random_generator
 from sfumato.table import toml_text
-from sfumato.table.behaviour import Behaviour, behaviours
-from sfumato.table.describe import Finding, describe
+from sfumato.table.describe import Behaviour, Finding, behaviours, describe
 from sfumato.table.households import units
 from sfumato.table.microdata import Microdata
 from sfumato.table.roles import ProposedRole, proposed_roles

@@ -1,6 +1,7 @@
 """The commands put together, the help that teaches, and what every command does with errors and signals."""
 
 import errno
+import os
 import re
 import signal
 import warnings
@@ -25,8 +26,9 @@ from sfumato.cli.study import study
 from sfumato.cli.sweep import demo, look, sign, sweep
 from sfumato.cli.tune import tune
 from sfumato.display import visible
-from sfumato.errors import LackOfMemory, SfumatoError
+from sfumato.errors import LackOfMemory, ParameterError, SfumatoError
 from sfumato.table.atomic import reason
+from sfumato.table.capacity import ALLOWED, in_bytes
 
 UNDONE, BAD_INPUT = 1, 2
 INTERRUPTED = 130
@@ -67,6 +69,7 @@ WORDS = (  # what messages say in the words of Python, and the same as it is typ
     (r"\b(encoding|decimal|delimiter)=", r"--\1 "),
     (r"\bsay which, for example table=\S+, or ", "say which, as "),
     (r"\bor say overwrite=True", "or say --force"),
+    (r"\bmax_unpacked='(.*?)'", r'sfumato --max-unpacked "\1" COMMAND ...'),
     (r"\btune: between must", "--between must"),
     (r"\bgot \(([^(),]+), ([^(),]+)\)", r"got \1 \2"),
     (r"\bgive between=\(low, high\)", "give --between LOW HIGH"),
@@ -176,12 +179,27 @@ def _version(*, asked: bool) -> None:
         raise typer.Exit
 
 
+def _allow(size: str | None) -> None:
+    try:
+        os.environ.update({} if size is None else {ALLOWED: str(in_bytes("--max-unpacked", size))})
+    except ParameterError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
 @app.callback()
 def options(
     *,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
     ] = False,
+    max_unpacked: Annotated[
+        str | None,
+        typer.Option(
+            callback=_allow,
+            metavar="<text>",
+            help='What a compressed file may unpack to, such as "4 GB"; mostly 100 times its size.',
+        ),
+    ] = None,
 ) -> None:
     """Take the options that come before a command."""
 

@@ -23,12 +23,10 @@ from sfumato.kernels.groups import classes
 from sfumato.methods import GlobalRecoding, VariableRemoval, WeightMasking
 from sfumato.risk import KAnonymity
 from sfumato.risk.household_attack import Members
-from sfumato.table.bands import is_whole
-from sfumato.table.date_bands import Span
+from sfumato.table.bands import Span, is_whole
 from sfumato.table.dates import spelled
-from sfumato.table.households import household_level, once_per_household, units
+from sfumato.table.households import household_level, number_published, once_per_household, sizes, units
 from sfumato.table.microdata import Microdata
-from sfumato.table.reassembly import number_published, sizes
 from sfumato.table.schema import ALL_KEYS, Scenario, Schema
 from sfumato.utility.global_utility.coarsening import kept
 

@@ -29,8 +29,8 @@ from sfumato.risk import (
     Reidentification,
     RepU,
 )
+from sfumato.table.households import lived_with
 from sfumato.table.microdata import Microdata
-from sfumato.table.reassembly import lived_with
 from sfumato.utility import GlobalDataUtility, InformationLoss, Suppressed
 
 

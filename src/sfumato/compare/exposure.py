@@ -16,7 +16,7 @@ from sfumato.risk.individual import household_chances
 from sfumato.risk.k_anonymity import LEVELS
 from sfumato.risk.population import matches_of, population_weights
 from sfumato.risk.suda import MinimalUniques, score_of
-from sfumato.table.behaviour import Behaviour, behaviours
+from sfumato.table.describe import Behaviour, behaviours
 from sfumato.table.microdata import Microdata
 from sfumato.table.schema import Scenario, Variable
 

@@ -72,7 +72,7 @@ def _read_goal(
     measures = {repr(f): f for f in wished.values() if isinstance(f, Measure)}
     measures |= {repr(part): part for score in scores for part in score.measures}
     empty = Results(
-        original=data.parts[0] if isinstance(data, TableInParts) else data,
+        original=data.parts[0],
         measures=(*measures.values(), *scores),
         rows=(),
         seed=0,

@@ -115,7 +115,7 @@ def carry_out(task: Task, original: Half, parts: tuple[TableInParts, Path] | Non
                 value=float(found.value),
                 parts={str(name): float(value) for name, value in found.parts.items()},
                 notes=tuple(map(str, found.notes)),
-                masking=table.parts[0].notes if isinstance(table, TableInParts) else table.notes,
+                masking=table.notes,
                 seconds=perf_counter() - start,
                 protect_seconds=elapsed,
                 content=kept(found, key.replicate, by_record=task.by_record),

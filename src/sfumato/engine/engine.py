@@ -1,7 +1,6 @@
 """What is computed of every part: sent to an executor, kept as it arrives, handed on in the order of the parts."""
 
 import pickle
-import re
 import shutil
 import tempfile
 from collections import deque
@@ -19,6 +18,7 @@ from sfumato.engine.clusters import BY_SCHEME
 from sfumato.engine.processes import LocalProcesses, cores
 from sfumato.engine.summaries import Summaries, key_of, packages_of
 from sfumato.errors import EngineError, ParameterError
+from sfumato.table import capacity
 from sfumato.table.atomic import mark, remove_leftovers
 from sfumato.table.capacity import free
 
@@ -30,7 +30,6 @@ _busy: ContextVar[bool] = ContextVar("computing a part", default=False)
 NESTED: list[int] = []  # tables looked through while one of their parts was computed: right, and as slow as can be
 PROCESS = 250 * 10**6  # bytes that a process takes with a part of the usual size
 KNOWN = "local, here, dask://host:port, spark://host:port, ray://host:port"
-UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 MIN_MEMORY_BYTES = 64 * 2**20
 
 
@@ -319,10 +318,7 @@ def in_bytes(memory: int | str | None) -> int:
     """
     if memory is None:
         return max(free() // 2, MIN_MEMORY_BYTES)
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", str(memory).lower())
-    if found is None or isinstance(memory, bool):
-        raise ParameterError(f"memory must be a number of bytes, or text such as '2 GB'; got {memory!r}")
-    size = int(float(found[1]) * UNITS[found[2] or ""])
+    size = capacity.in_bytes("memory", memory)
     if size < MIN_MEMORY_BYTES:
         raise ParameterError(f"memory must be at least {MIN_MEMORY_BYTES // 2**20} MB; got {memory!r}")
     return size

@@ -23,8 +23,8 @@ from sfumato.pair.masking import category_weights
 from sfumato.pair.sorting import Ordered
 from sfumato.pair.statistics import Values
 from sfumato.registry import catalogued, parameter_class
-from sfumato.table import bands, date_bands
-from sfumato.table.date_bands import EXAMPLES, Span
+from sfumato.table import bands
+from sfumato.table.bands import SPAN_EXAMPLES, Span
 from sfumato.table.dates import day_of, spelled, written_out
 from sfumato.table.draws import Draws
 from sfumato.table.hierarchy import OTHER, Hierarchy, range_names, rarest
@@ -54,7 +54,7 @@ def _checked_bins(owner: object, bins: Mapping[str, Any]) -> dict[str, Any]:
         else:
             raise parameters.refuse(
                 owner,
-                f"{where} must be a width above 0, of a date {EXAMPLES}, a list of cut points or a dict of "
+                f"{where} must be a width above 0, of a date {SPAN_EXAMPLES}, a list of cut points or a dict of "
                 f"classes; got {stated!r}",
             )
     return good
@@ -445,7 +445,7 @@ class GlobalRecoding(Method):
             return variable, column
         if variable.kind == "date" and not _of_dates(stated):
             raise NotApplicable(
-                f"variable {name!r} is a date, so its bins are {date_bands.EXAMPLES}, or cut points as dates, such as "
+                f"variable {name!r} is a date, so its bins are {SPAN_EXAMPLES}, or cut points as dates, such as "
                 f"['1950-01-01', '1980-01-01']; got {stated!r}"
             )
         if variable.kind != "date" and _of_dates(stated):
@@ -517,11 +517,11 @@ class GlobalRecoding(Method):
         self, variable: Variable, column: NDArray[Any], values: NDArray[Any], counts: NDArray[np.integer]
     ) -> Column:
         if self.by == "width":
-            cuts = date_bands.equal_widths(float(values[0]), float(values[-1]), self.groups or 0)
+            cuts = bands.equal_spans(float(values[0]), float(values[-1]), self.groups or 0)
         else:
             starts = bands.equal_counts(counts, self.groups or 0)
-            cuts = [date_bands.roundest(float(values[j - 1]), float(values[j])) for j in starts]
-        return classed(variable, column, cuts, date_bands.labels([-math.inf, *cuts, math.inf]), ends=OPEN)
+            cuts = [bands.roundest_day(float(values[j - 1]), float(values[j])) for j in starts]
+        return classed(variable, column, cuts, bands.date_labels([-math.inf, *cuts, math.inf]), ends=OPEN)
 
     def _without_rare(self, variable: Variable, column: NDArray[Any], times: Times) -> Column:
         if variable.kind != "nominal":
@@ -661,7 +661,7 @@ def _bands_in_words(bins: float | str | tuple[Any, ...] | Mapping[str, object]) 
         return f"by {bins}" if isinstance(bins, str) else f"in bands of {bins:g}"
     between = "and" if len(bins) == 1 else "to"
     if isinstance(bins[0], str):
-        names = date_bands.labels([-math.inf, *(float(day_of(cut) or 0.0) for cut in bins), math.inf])
+        names = bands.date_labels([-math.inf, *(float(day_of(cut) or 0.0) for cut in bins), math.inf])
         return f"in {len(names)} bands ({names[0]} {between} {names[-1]})"
     widths = {round(b - a, 9) for a, b in pairwise(bins)}
     width = f" of {widths.pop():g}" if len(bins) > 2 and len(widths) == 1 else ""

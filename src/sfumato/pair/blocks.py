@@ -26,11 +26,11 @@ from sfumato.pair.sorting import Runs, by_record
 from sfumato.pair.statistics import Sums
 from sfumato.table.atomic import reason
 from sfumato.table.draws import Draws
-from sfumato.table.joined import agreed, numbered
 from sfumato.table.keys import Strata
 from sfumato.table.microdata import Microdata
 from sfumato.table.on_demand import Column, OnDemand
 from sfumato.table.parts import TableInParts
+from sfumato.table.present import agreed, numbered
 from sfumato.table.schema import Schema, Variable
 
 Integers = NDArray[np.int64]

@@ -21,8 +21,8 @@ from sfumato.engine import current
 from sfumato.errors import FileError
 from sfumato.pair.masking import Place
 from sfumato.pair.sorting import Runs
-from sfumato.table import decimals
 from sfumato.table.atomic import appearing, reason, replacing
+from sfumato.table.columns import common_type, to_floats
 from sfumato.table.draws import Draws
 from sfumato.table.formats.parquet import write_parquet
 from sfumato.table.frames import to_arrow
@@ -195,7 +195,7 @@ def _plain_type(column: Any) -> pa.DataType:
 def _cast(column: Any, kind: pa.DataType) -> Any:
     """Return a column as another type that holds its values, of decimals the nearest floats."""
     if pa.types.is_decimal(column.type) and pa.types.is_floating(kind):
-        return decimals.to_floats(column)
+        return to_floats(column)
     return column.cast(kind, safe=False)
 
 
@@ -211,7 +211,7 @@ def _widest(types: set[pa.DataType]) -> pa.DataType:
     if all(map(pa.types.is_integer, types)):
         return pa.int64()
     if all(map(pa.types.is_decimal, types)):
-        return decimals.common(types) or pa.float64()
+        return common_type(types) or pa.float64()
     numbers = all(pa.types.is_integer(t) or pa.types.is_floating(t) or pa.types.is_decimal(t) for t in types)
     return pa.float64() if numbers else pa.string()
 

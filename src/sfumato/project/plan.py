@@ -206,7 +206,7 @@ def wider(plan: Plan) -> Plan | None:
 def _of_households_too(data: "Microdata", limits: Mapping[str, float], tell: Tell, *, whole: bool) -> dict[str, float]:
     """Bound households as persons are bounded, where the table has any, and say so."""
     from sfumato.compare.figures import written
-    from sfumato.table.reassembly import lived_with
+    from sfumato.table.households import lived_with
 
     lived = data.schema.household is not None and (whole or lived_with(data))
     both = with_households(limits) if lived else dict(limits)

@@ -21,9 +21,8 @@ from sfumato.risk.household_attack import Unit
 from sfumato.risk.individual import household_chances
 from sfumato.risk.judged import WITH_OTHERS, Families, JudgedScenario, judge
 from sfumato.risk.population import PopulationModel
-from sfumato.table.households import counted
+from sfumato.table.households import counted, number_published, reassembled, sizes
 from sfumato.table.keys import key_names
-from sfumato.table.reassembly import number_published, reassembled, sizes
 from sfumato.table.schema import EVERYTHING, Scenario, Schema
 
 Floats = NDArray[np.float64]

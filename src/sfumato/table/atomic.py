@@ -45,7 +45,6 @@ def _literally(name: str) -> str:
 
 
 def _leftovers(folder: Path, pattern: str) -> list[Path]:
-    """Return what fits the pattern in a folder and belongs to a process of this machine that is no more."""
     return [found for found in folder.glob(pattern) if _abandoned(found.name)]
 
 

@@ -5,15 +5,25 @@ bytes per number of a Parquet file, and 6 to 17 times the size of a text file (m
 codes and text); labelled files take 7 to 11 times their size, Excel files 20 times.
 """
 
+import io
 import os
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
-from sfumato.errors import LackOfMemory
-from sfumato.table.formats import format_of
+from sfumato.errors import FileError, LackOfMemory, ParameterError
 
 MIN_BYTES_CHECKED = 64 * 2**20  # what needs less is not looked at: it is never what memory is short of
 PROCESS = 150 * 2**20  # a worker with its libraries, before it has met a table
+PIECE = 2**24  # bytes that are unpacked at a time
+MIN_UNPACKED, MAX_RATIO = 2**27, 100  # a compressed file may hold so many bytes, and so many times its size
+ALLOWED = "SFUMATO_MAX_UNPACKED"  # in the environment, so that processes that are started hear it too
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+Step = Callable[[str, int, int], None]
+_watcher: ContextVar[Step | None] = ContextVar("watcher", default=None)
 TABLES = 2  # as often as the table is there once more in each worker: protected, and what is computed of it
 
 
@@ -35,22 +45,58 @@ def shown(size: int) -> str:
     return f"{size / 1e9:,.1f} GB" if size >= 10**9 else f"{max(size / 1e6, 1):,.0f} MB"
 
 
-def require_to_read(file: Path) -> None:
-    """Refuse a file that does not fit into memory as a table."""
+def in_bytes(what: str, size: int | str) -> int:
+    """Return a number of bytes, given as such or as text.
+
+    >>> in_bytes("memory", "2 GB"), in_bytes("memory", "512 MiB")
+    (2000000000, 536870912)
+    """
+    parsed = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", str(size).lower())
+    if parsed is None or isinstance(size, bool):
+        raise ParameterError(f"{what} must be a number of bytes, or text such as '2 GB'; got {size!r}")
+    return int(float(parsed[1]) * UNITS[parsed[2] or ""])
+
+
+@contextmanager
+def watched(hears: Step) -> Iterator[None]:
+    """Tell how far the reading of files is: ``hears("unpacking", 4_000_000, 9_000_000)``.
+
+    It may raise ``sfumato.errors.Cancelled``, which ends the reading.
+    """
+    token = _watcher.set(hears)
     try:
-        needed = bytes_to_read(file)
-    except OSError:
-        return  # reading it says why
-    cure = "read it in parts with sfumato.scan (docs/how-to/larger-than-memory.md), or take a sample of its records"
-    require(needed, f"{file} as one table", cure)
+        yield
+    finally:
+        _watcher.reset(token)
 
 
-def bytes_to_read(file: Path) -> int:
-    """Estimate from below what a file takes at the height of its reading."""
-    found = format_of(file)
-    if found is None:
-        return 0  # nothing reads it
-    return int(found.memory(file) if callable(found.memory) else found.memory * file.stat().st_size)
+def step(act: str, done: int, total: int) -> None:
+    """Tell who watches what is being done, how much of it is done, and of how much."""
+    hears = _watcher.get()
+    if hears is not None:
+        hears(act, done, total)
+
+
+def check_unpacked(path: Path, packed: int, unpacked: int, allowed: int | None, *, times: float = 0.0) -> None:
+    """Refuse a compressed file that holds more than tables do, or that takes so many times as much memory unpacked."""
+    most = max(MIN_UNPACKED, MAX_RATIO * packed) if allowed is None else allowed
+    if unpacked > most:
+        raise FileError(
+            f"{path} has {shown(packed)} and unpacks to more than {shown(most)}, as few tables do, but files that are "
+            f"made to fill a memory; if it is what you expect, allow more: max_unpacked='{max(most // 10**8, 1)} GB'"
+        )
+    require(int(times * unpacked), f"{path}, unpacked, as one table", "unpack it and take a sample of its records")
+
+
+def unpacked(path: Path, stream: Any, packed: io.BytesIO, allowed: int | None, times: float) -> bytes:
+    """Read what is packed, and see while it is read that it is not more than is allowed, or than memory holds."""
+    size, pieces, held = packed.getbuffer().nbytes, [], 0
+    while piece := stream.read(PIECE):
+        pieces.append(piece)
+        held += len(piece)
+        check_unpacked(path, size, held, allowed, times=times)
+        step("unpacking", packed.tell(), size)
+    return b"".join(pieces)
 
 
 def require_for_workers(workers: int, table: int) -> None:

@@ -1,7 +1,7 @@
 """One column between arrow and numpy: numbers and dates to float64 with NaN, all else to int32 codes with -1."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -12,9 +12,68 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, SchemaError
-from sfumato.table import dates, decimals
-from sfumato.table.decimals import EXACT
+from sfumato.table import dates
 from sfumato.table.schema import Kind, Variable
+
+EXACT = 2**53  # whole numbers up to here have an exact float64
+
+
+def computable(column: Any) -> Any:
+    """Return values as a type that arrow computes with: short decimals as decimal128, floats of 16 bits as float32."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        values = computable(column.dictionary)
+        same = values.type == kind.value_type
+        return column if same else pa.DictionaryArray.from_arrays(column.indices, values, ordered=kind.ordered)
+    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
+        return pc.cast(column, pa.decimal128(kind.precision, kind.scale))
+    return pc.cast(column, pa.float32()) if pa.types.is_float16(kind) else column
+
+
+def to_floats(column: Any) -> Any:
+    """Return decimals as the nearest floats; arrow's own cast is one unit off for every seventh of two decimals."""
+    return pc.cast(pc.cast(column, pa.string()), pa.float64())
+
+
+def from_floats(column: Any, kind: pa.DataType) -> Any:
+    """Return floats as decimals of the fewest digits; one that needs more than the type has is refused by arrow."""
+    short = pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind)
+    exact = pc.cast(pc.cast(column, pa.string()), pa.decimal128(kind.precision, kind.scale) if short else kind)
+    return pc.cast(exact, kind)
+
+
+def common_type(kinds: Collection[pa.DataType]) -> pa.DataType | None:
+    """Return the one type of several columns; of decimals one that holds all digits. None: there is none.
+
+    >>> common_type({pa.decimal128(5, 2), pa.decimal64(10, 4)}), common_type({pa.float64(), pa.int64()})
+    (Decimal128Type(decimal128(10, 4)), None)
+    """
+    if len(kinds) <= 1:
+        return next(iter(kinds), None)
+    if not all(map(pa.types.is_decimal, kinds)):
+        return None
+    scale = max(kind.scale for kind in kinds)
+    digits = scale + max(kind.precision - kind.scale for kind in kinds)
+    if digits > 76:
+        return None
+    return pa.decimal128(digits, scale) if digits <= 38 else pa.decimal256(digits, scale)
+
+
+def are_wide(column: Any) -> bool:
+    """Tell whether decimals are whole numbers, some of them beyond 2^53: such numbers name something."""
+    present = column.drop_null()
+    if not beyond_exact(present):
+        return False
+    return column.type.scale <= 0 or bool(pc.all(pc.equal(pc.trunc(present), present)).as_py())
+
+
+def beyond_exact(column: Any) -> bool:
+    """Tell whether some numbers are beyond 2^53."""
+    bounds = pc.min_max(column).as_py()
+    return bounds["min"] is not None and bool(max(abs(bounds["min"]), abs(bounds["max"])) > EXACT)
+
+
+# Decimals: read to the nearest float, written back with the digits they had, and what no float holds.
 
 # Which values are codes that a schema declares to be missing: numbers are compared as numbers, text as text.
 
@@ -176,7 +235,7 @@ def inferred_kind(column: Any) -> Kind:
         return "nominal" if wide else "numeric"
     if dates.is_moment(kind):
         return "nominal" if dates.to_days(column) is None else "date"
-    if pa.types.is_decimal(kind) and decimals.are_wide(column):
+    if pa.types.is_decimal(kind) and are_wide(column):
         return "nominal"
     numeric = pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
     return "numeric" if numeric else "nominal"
@@ -204,7 +263,6 @@ def write(variable: Variable, column: NDArray[Any], *, whole: bool = False, mome
 
 
 def _array(variable: Variable) -> Any:
-    """Return the categories as arrow."""
     categories: list[Any] = list(variable.categories)
     if categories and hasattr(categories[0], "asm8"):  # pandas timestamps and durations, which may hold nanoseconds
         zone = getattr(categories[0], "tz", None)
@@ -231,11 +289,10 @@ def _plain(column: Any) -> Any:
         column = pa.DictionaryArray.from_arrays(indices, kept, ordered=column.type.ordered)
     if pa.types.is_floating(column.type) and pc.any(undefined := pc.is_nan(column)).as_py():
         column = pc.if_else(undefined, pa.scalar(None, column.type), column)
-    return decimals.computable(column)
+    return computable(column)
 
 
 def _without(column: Any, variable: Variable) -> Any:
-    """Make the declared missing codes missing."""
     values = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
     if variable.kind == "date" and dates.is_moment(values.type):  # compared as dates when they are read as such
         return column
@@ -264,7 +321,7 @@ def _numbers(name: str, column: Any) -> NDArray[np.float64]:
         )
     try:
         exact = pa.types.is_decimal(column.type)
-        values = decimals.to_floats(column) if exact else pc.cast(column, pa.float64(), safe=False)
+        values = to_floats(column) if exact else pc.cast(column, pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise DataError(f"variable {name!r} cannot be numeric: its values are of type {column.type}") from None
     numbers = np.asarray(_to_numpy(values), dtype=np.float64)
@@ -291,7 +348,7 @@ def more_than_read(column: Any, variable: Variable) -> Any:
             return None
     elif not pa.types.is_decimal(kind):
         return None
-    return _without(decimals.computable(column), variable) if variable.missing else column
+    return _without(computable(column), variable) if variable.missing else column
 
 
 def _has_minus_zero(column: Any) -> bool:
@@ -419,6 +476,13 @@ def _placed(variable: Variable, found: list[Any], raw: NDArray[np.int32]) -> NDA
             )
     placed: NDArray[np.int32] = np.take(recode, raw)
     return placed
+
+
+def whole_if_all(values: Any) -> Any:
+    """Return an arrow column of floats as whole numbers if all are, up to where a float holds every one."""
+    present = values.drop_null().to_numpy(zero_copy_only=False)
+    whole = np.array_equal(present, np.round(present)) and (np.abs(present) <= EXACT).all()
+    return values.cast(pa.int64()) if whole else values
 
 
 def short(value: float) -> int | float:

@@ -6,11 +6,11 @@ from typing import Any
 
 from sfumato.arguments import require
 from sfumato.errors import FileError, ParameterError
+from sfumato.table import capacity
 from sfumato.table.atomic import replacing
-from sfumato.table.capacity import require_to_read
 from sfumato.table.formats import PathLike, a_path, format_of, known_format, located
 from sfumato.table.formats.delimited import DELIMITED, formulas
-from sfumato.table.formats.format import ReadOptions
+from sfumato.table.formats.format import ReadOptions, allowed_unpacked
 from sfumato.table.frames import to_arrow
 from sfumato.table.microdata import Microdata
 from sfumato.table.schema import Schema, is_text
@@ -26,6 +26,7 @@ def read(
     encoding: str | None = None,
     missing: Sequence[str] | None = None,
     table: str | None = None,
+    max_unpacked: int | str | None = None,
 ) -> Microdata:
     """Read a table from a CSV (.csv, .tsv, .txt), Parquet (.parquet, .pq), Excel, R, SPSS, Stata or SAS file.
 
@@ -39,33 +40,42 @@ def read(
     ``table`` names the sheet, or the data frame of R, where a file holds several; ``survey.xlsx#persons`` does so in
     the path. Text may be compressed: survey.csv.gz, .bz2, .xz, .zst, or a .zip that holds one file.
 
-    The other arguments are for text files (``encoding`` for labelled ones too, ``missing`` for Excel too) and say what
-    is otherwise told by this rule:
+    A file that unpacks to 100 times its size and more than 134 MB, as an Excel or a compressed file made to fill a
+    memory does, is refused unless ``max_unpacked`` allows so much, in bytes or such as "4 GB".
 
-    - The first line that is not blank is the header; spaces around names are dropped. Blank lines are skipped, and so
-      is a delimiter at the end of every line. A first column without a name, as R and pandas write it, holds the names
-      of the rows: it is called row, and an identifier.
-    - ``delimiter``: the one of tab, bar, semicolon and comma that splits the header and the first 50 records into the
-      same number of fields; always a tab in a .tsv file. Cells may stand in double quotes; a quote inside is doubled.
-    - ``missing``: an empty cell and NA, N/A, NaN, nan, null, NULL and a lone point are missing, quoted or not; spaces
-      around them are ignored. Give the list yourself where, say, NA means Namibia.
-    - ``decimal``: a point; a comma where the delimiter is another and a column of numbers has decimal commas. A file in
-      which both or only thousands such as 1,234 are found is refused until you say which. Thousands separators are not
-      read as numbers: such a column is text.
-    - Dates are text unless the schema says kind = "date", with a format such as %d.%m.%Y if they are not 1990-01-31.
-    - A column is whole numbers if every cell is one, decimals if every cell is a number, and text otherwise. Numbers
-      with leading zeros (00123) and whole numbers beyond 64 bits are text, so that they come back as they are.
-    - ``encoding``: UTF-8, with or without byte-order mark; nothing else is tried unless you name it.
+    The other arguments are for text files (``encoding`` for labelled ones too, ``missing`` for Excel too) and say what
+    is otherwise told by the rules of docs/how-to/files.md: delimiter and decimal sign are detected, and asked for where
+    the cells leave them open; the encoding is UTF-8; an empty cell and NA, N/A, NaN, nan, null, NULL and a lone point
+    are missing; a column is whole numbers or decimals if every cell is one, and text otherwise.
     """
     file, part = located(path, table)
     stated = schema if isinstance(schema, Schema) or schema is None else read_schema(schema)
     found = known_format(file)
     check_options("read", delimiter, decimal, encoding, missing)
-    require_to_read(file)
-    options = ReadOptions(stated, part, delimiter, decimal, encoding, missing)
+    _require_to_read(file)
+    allowed = allowed_unpacked(max_unpacked)
+    options = ReadOptions(stated, part, delimiter, decimal, encoding, missing, allowed)
     found.check(file, options)
     found.require()
     return found.read(file, options)
+
+
+def _require_to_read(file: Path) -> None:
+    """Refuse a file that does not fit into memory as a table."""
+    try:
+        needed = bytes_to_read(file)
+    except OSError:
+        return  # reading it says why
+    cure = "read it in parts with sfumato.scan (docs/how-to/larger-than-memory.md), or take a sample of its records"
+    capacity.require(needed, f"{file} as one table", cure)
+
+
+def bytes_to_read(file: Path) -> int:
+    """Estimate from below what a file takes at the height of its reading."""
+    found = format_of(file)
+    if found is None:
+        return 0  # nothing reads it
+    return int(found.memory(file) if callable(found.memory) else found.memory * file.stat().st_size)
 
 
 def tables_in(path: PathLike) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError, SchemaError, refusing
 from sfumato.table import bands
-from sfumato.table.date_bands import age_at
+from sfumato.table.bands import age_at
 from sfumato.table.dates import day_of
 from sfumato.table.hierarchy_levels import (
     ALL,
@@ -32,6 +32,7 @@ from sfumato.table.hierarchy_levels import (
     width_fault,
 )
 from sfumato.table.hierarchy_levels import Levels as Levels
+from sfumato.table.merging import in_classes
 
 if TYPE_CHECKING:
     from sfumato.table.schema import Variable
@@ -166,7 +167,13 @@ class Hierarchy:
         (20.0, 40.0, 60.0, 80.0)
         """
         made = cls(widths=widths, start=start)
-        return made if ends is None else cls(cuts=_band_cuts(made.widths, ends, start))
+        if ends is None:
+            return made
+        low, high = (float(end) for end in ends)
+        if not low < high:
+            raise ParameterError(f"the ends of bands must rise; got {ends!r}")
+        inner = [bands.of_width(low, high, width, start) if width < math.inf else None for width in made.widths]
+        return cls(cuts=tuple(() if e is None else (low, *(cut for cut in e if low < cut < high), high) for e in inner))
 
     @classmethod
     def nice(cls, column: NDArray[np.float64], levels: int = 3) -> "Hierarchy":
@@ -175,8 +182,22 @@ class Hierarchy:
 
     @classmethod
     def quantiles(cls, column: NDArray[np.float64], *groups: int) -> "Hierarchy":
-        """Return groups of about as many records, level by level fewer: ``quantiles(ages, 10, 5)``."""
-        return cls(cuts=_quantile_cuts(column, groups))
+        """Return groups of about as many records, cut at round numbers, level by level fewer.
+
+        >>> Hierarchy.quantiles(np.array([1., 2., 3., 4., 5., 6., 7., 8.]), 4, 2).cuts
+        ((3.0, 5.0, 7.0), (5.0,))
+        """
+        _falling("groups", groups, least=2)
+        values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+        starts = bands.equal_counts(counts, groups[0])
+        if not starts:
+            raise ParameterError("a column with one value has no quantiles; use it as it is")
+        levels = [[bands.roundest(float(values[j - 1]), float(values[j])) for j in starts]]
+        for number in groups[1:]:
+            finer = levels[-1]
+            held = np.bincount(in_classes(values, finer), weights=counts, minlength=len(finer) + 1).astype(np.int64)
+            levels.append([finer[j - 1] for j in bands.equal_counts(held, number)])
+        return cls(cuts=tuple(map(tuple, levels)))
 
     @classmethod
     def dates(cls, *spans: str) -> "Hierarchy":
@@ -202,7 +223,18 @@ class Hierarchy:
         >>> Hierarchy.ordered(["low", "middle", "high"]).rows
         (('low', 'low to middle'), ('middle', 'low to middle'), ('high', 'high'))
         """
-        return cls(rows=tuple(_neighbour_rows(categories, sizes)))
+        if len(categories) < 3 and not sizes:
+            raise ParameterError(
+                f"there are {len(categories)} categories; to merge neighbours there must be three or more"
+            )
+        doubled = [2**i for i in range(1, len(categories).bit_length()) if 2**i < len(categories)]
+        chosen = sizes or tuple(doubled)
+        for size in chosen:
+            _whole("sizes of groups", size, least=2)
+        for small, large in pairwise(chosen):
+            if large <= small or large % small:
+                raise ParameterError(f"each size of groups must be a multiple of the last; {large} is none of {small}")
+        return cls(rows=tuple(zip(categories, *(_level(categories, size) for size in chosen), strict=True)))
 
     @classmethod
     def truncated(cls, codes: Iterable[object], keep: Sequence[int], *, mask: str = "*") -> "Hierarchy":
@@ -212,8 +244,14 @@ class Hierarchy:
 
         >>> Hierarchy.truncated(["AT127", "AT130"], keep=(4, 2), mask="").rows
         (('AT127', 'AT12', 'AT'), ('AT130', 'AT13', 'AT'))
+        >>> Hierarchy.truncated(["81667", "81925"], keep=(3, 1)).rows
+        (('81667', '816**', '8****'), ('81925', '819**', '8****'))
         """
-        return cls(rows=tuple(_prefix_rows(codes, keep, mask)))
+        _falling("characters to keep", keep, least=0)
+        if len(mask) > 1:
+            raise ParameterError(f"mask must be one character, or '' for the first characters alone; got {mask!r}")
+        rows = [(code, *(_cut(str(code), length, mask) for length in keep)) for code in dict.fromkeys(codes)]
+        return cls(rows=tuple(rows))
 
     @classmethod
     def rare(cls, variable: "Variable", column: NDArray[Any], *shares: float) -> "Hierarchy":
@@ -223,8 +261,24 @@ class Hierarchy:
                 f"variable {variable.name!r} is {variable.kind}; rare categories are merged of a nominal one only: "
                 "merge neighbours (ordered) or give bands"
             )
-        counts = np.bincount(column[column >= 0], minlength=len(variable.categories))
-        return cls(rows=tuple(_rare_rows(variable.categories, counts, shares)))
+        for low, high in pairwise((0.0, *shares)):
+            if not low < high < 1:
+                raise ParameterError(f"shares must rise and lie between 0 and 1; got {list(shares)}")
+        categories = variable.categories
+        counts = np.bincount(column[column >= 0], minlength=len(categories))
+        levels = []
+        for share in shares:
+            codes = rarest(counts, share)
+            if not codes.size:
+                raise ParameterError(
+                    f"every category that occurs has {share:.4g} of the records or more, so none is rare; ask for a "
+                    "larger share"
+                )
+            others = {*codes.tolist(), *(code for code, category in enumerate(categories) if category == OTHER)}
+            if len(others) >= len(categories):
+                raise ParameterError(f"no category has {share:.4g} of the records, so all would be other; ask for less")
+            levels.append([OTHER if code in others else category for code, category in enumerate(categories)])
+        return cls(rows=tuple(zip(categories, *levels, strict=True)))
 
     @classmethod
     def from_table(cls, frame: Any, *columns: str) -> "Hierarchy":
@@ -234,8 +288,17 @@ class Hierarchy:
         >>> Hierarchy.from_table(pa.table({"town": ["Aix", "Bonn", "Aix"], "country": ["F", "D", "F"]}))
         Hierarchy(rows=(('Aix', 'F'), ('Bonn', 'D')), names=('country',))
         """
-        rows, names = _table_rows(frame, columns)
-        return cls(rows=tuple(rows), names=names)
+        import narwhals as nw  # only to read tables, which few hierarchies are made of
+
+        table = nw.from_native(frame, eager_only=True)
+        names = columns or tuple(table.columns)
+        absent = [name for name in names if name not in table.columns]
+        if absent:
+            raise ParameterError(f"the table has no column {absent[0]!r}; it has {', '.join(table.columns)}")
+        if len(names) < 2:
+            raise ParameterError("a hierarchy needs two columns or more, from fine to coarse")
+        cells = ([None if value != value else value for value in table[name].to_list()] for name in names)
+        return cls(rows=tuple(dict.fromkeys(zip(*cells, strict=True))), names=names[1:])
 
     def topped(self, name: str = "*") -> "Hierarchy":
         """Return the hierarchy with one more level in which all is one group; itself if it ends so already.
@@ -326,26 +389,11 @@ def _of_one_type(rows: tuple[tuple[object, ...], ...]) -> tuple[tuple[object, ..
     return tuple(zip(*columns, strict=True))
 
 
-# Where hierarchies come from: bands of numbers, quantiles, neighbours, prefixes of codes, frequencies, tables.
+# What suits a column: widths of bands, rare categories, names of groups.
 
 Floats = NDArray[np.float64]
-Row = tuple[object, ...]
-Cuts = tuple[float, ...]
 OTHER = "other"
 CLASSES = 15  # bands that the finest level has about, if nobody says how wide they are
-
-
-def _band_cuts(widths: Sequence[float], ends: tuple[float, float], start: float) -> tuple[Cuts, ...]:
-    """Return the cuts of bands between two ends, both of which are cuts at every level; beyond them bands are open.
-
-    >>> _band_cuts((5, 10), (18, 40), 0)
-    ((18.0, 20.0, 25.0, 30.0, 35.0, 40.0), (18.0, 20.0, 30.0, 40.0))
-    """
-    low, high = (float(end) for end in ends)
-    if not low < high:
-        raise ParameterError(f"the ends of bands must rise; got {ends!r}")
-    inner = [bands.of_width(low, high, width, start) if width < math.inf else None for width in widths]
-    return tuple(() if edges is None else (low, *(e for e in edges if low < e < high), high) for edges in inner)
 
 
 def nice_widths(column: Floats, levels: int = 3) -> tuple[float, ...]:
@@ -375,83 +423,6 @@ def _rounds(near: float) -> list[float]:
     return [float(f"{digit}e{power + up}") for up in (0, 1, 2) for digit in (1, 2, 5)]
 
 
-def _quantile_cuts(column: Floats, groups: Sequence[int]) -> tuple[Cuts, ...]:
-    """Return cuts, at round numbers, between groups of about as many records, of which coarser levels keep some.
-
-    >>> _quantile_cuts(np.array([1., 2., 3., 4., 5., 6., 7., 8.]), (4, 2))
-    ((3.0, 5.0, 7.0), (5.0,))
-    """
-    _falling("groups", groups, least=2)
-    values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
-    starts = bands.equal_counts(counts, groups[0])
-    if not starts:
-        raise ParameterError("a column with one value has no quantiles; use it as it is")
-    levels = [[bands.roundest(float(values[j - 1]), float(values[j])) for j in starts]]
-    for number in groups[1:]:
-        finer = levels[-1]
-        classes = np.searchsorted(np.array(finer), values, side="right")
-        held = np.bincount(classes, weights=counts, minlength=len(finer) + 1).astype(np.int64)
-        levels.append([finer[j - 1] for j in bands.equal_counts(held, number)])
-    return tuple(map(tuple, levels))
-
-
-def _neighbour_rows(categories: Sequence[object], sizes: Sequence[int]) -> list[Row]:
-    """Return rows that put so many neighbours together at each level; twice as many each time if no sizes are said.
-
-    >>> _neighbour_rows(["none", "primary", "secondary", "bachelor", "master"], ())[1:3]
-    [('primary', 'none to primary', 'none to bachelor'), ('secondary', 'secondary to bachelor', 'none to bachelor')]
-    """
-    if len(categories) < 3 and not sizes:
-        raise ParameterError(f"there are {len(categories)} categories; to merge neighbours there must be three or more")
-    doubled = [2**i for i in range(1, len(categories).bit_length()) if 2**i < len(categories)]
-    chosen = tuple(sizes) or tuple(doubled)
-    for size in chosen:
-        _whole("sizes of groups", size, least=2)
-    for small, large in pairwise(chosen):
-        if large <= small or large % small:
-            raise ParameterError(f"each size of groups must be a multiple of the last; {large} is none of {small}")
-    levels = [_level(categories, size) for size in chosen]
-    return list(zip(categories, *levels, strict=True))
-
-
-def _prefix_rows(codes: Iterable[object], keep: Sequence[int], mask: str) -> list[Row]:
-    """Return rows of codes cut to so many first characters at each level, with a mask for the others or without.
-
-    >>> _prefix_rows(["81667", "81925"], (3, 1), "*")
-    [('81667', '816**', '8****'), ('81925', '819**', '8****')]
-    >>> _prefix_rows(["A01.1", "B20"], (3, 0), "")
-    [('A01.1', 'A01', '*'), ('B20', 'B20', '*')]
-    """
-    _falling("characters to keep", keep, least=0)
-    if len(mask) > 1:
-        raise ParameterError(f"mask must be one character, or '' for the first characters alone; got {mask!r}")
-    return [(code, *(_cut(str(code), length, mask) for length in keep)) for code in dict.fromkeys(codes)]
-
-
-def _rare_rows(categories: Sequence[object], counts: NDArray[np.integer], shares: Sequence[float]) -> list[Row]:
-    """Return rows in which categories with fewer records than a share of them are called other, at each level.
-
-    >>> _rare_rows(["a", "b", "c", "d"], np.array([90, 6, 3, 1]), (0.02, 0.1))[1:3]
-    [('b', 'b', 'other'), ('c', 'other', 'other')]
-    """
-    for low, high in pairwise((0.0, *shares)):
-        if not low < high < 1:
-            raise ParameterError(f"shares must rise and lie between 0 and 1; got {list(shares)}")
-    levels = []
-    for share in shares:
-        codes = rarest(counts, share)
-        if not codes.size:
-            raise ParameterError(
-                f"every category that occurs has {share:.4g} of the records or more, so none is rare; ask for a larger "
-                "share"
-            )
-        others = {*codes.tolist(), *(code for code, category in enumerate(categories) if category == OTHER)}
-        if len(others) >= len(categories):
-            raise ParameterError(f"no category has {share:.4g} of the records, so all would be other; ask for less")
-        levels.append([OTHER if code in others else category for code, category in enumerate(categories)])
-    return list(zip(categories, *levels, strict=True))
-
-
 def rarest(counts: NDArray[np.integer], share: float) -> NDArray[np.intp]:
     """Return the categories with a smaller share of the records, and the next rarest until these have it together.
 
@@ -469,21 +440,6 @@ def rarest(counts: NDArray[np.integer], share: float) -> NDArray[np.intp]:
     return order[: max(rare, int(np.searchsorted(gathered, needed)) + 1)]
 
 
-def _table_rows(frame: Any, columns: Sequence[str]) -> tuple[list[Row], tuple[str, ...]]:
-    """Return the different rows of a table whose columns go from fine to coarse, and the names of the coarser ones."""
-    import narwhals as nw  # only to read tables, which few hierarchies are made of
-
-    table = nw.from_native(frame, eager_only=True)
-    names = tuple(columns) or tuple(table.columns)
-    absent = [name for name in names if name not in table.columns]
-    if absent:
-        raise ParameterError(f"the table has no column {absent[0]!r}; it has {', '.join(table.columns)}")
-    if len(names) < 2:
-        raise ParameterError("a hierarchy needs two columns or more, from fine to coarse")
-    cells = ([None if value != value else value for value in table[name].to_list()] for name in names)
-    return list(dict.fromkeys(zip(*cells, strict=True))), names[1:]
-
-
 def _cut(code: str, length: int, mask: str) -> str:
     if mask:
         return code[:length] + mask * (len(code) - length) if length else TOP
@@ -491,7 +447,6 @@ def _cut(code: str, length: int, mask: str) -> str:
 
 
 def _level(categories: Sequence[object], size: int) -> list[object]:
-    """Return the group of each category where so many neighbours make a group."""
     parts = [categories[start : start + size] for start in range(0, len(categories), size)]
     return [name for part, name in zip(parts, range_names(parts), strict=True) for _ in part]
 

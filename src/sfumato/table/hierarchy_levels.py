@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import NotApplicable
-from sfumato.table import bands, date_bands
-from sfumato.table.date_bands import EXAMPLES, Span
+from sfumato.table import bands
+from sfumato.table.bands import SPAN_EXAMPLES, Span
 from sfumato.table.dates import day_of
 from sfumato.table.dates import spelled as spelled_date
 from sfumato.table.merging import classed, listed, merged, refuse_gaps
@@ -134,7 +134,7 @@ def span_fault(spans: Sequence[str]) -> str | None:
     found = [Span.of(text) if isinstance(text, str) else None for text in spans]
     for number, (text, span) in enumerate(zip(spans, found, strict=True)):
         if span is None and not (text == ALL and number == len(spans) - 1):
-            return f"the spans of a hierarchy are {EXAMPLES}, and '{ALL}' at the last; got {text!r}"
+            return f"the spans of a hierarchy are {SPAN_EXAMPLES}, and '{ALL}' at the last; got {text!r}"
     for (fine, small), (coarse, large) in pairwise(zip(spans, found, strict=True)):
         if small is not None and large is not None and not _nests(small, large):
             return f"each span must be made of the last, else one is split; {coarse!r} is not made of {fine!r}"
@@ -293,7 +293,6 @@ def _refuse_lacking(hierarchy: "Hierarchy", variable: "Variable", absent: Sequen
 
 
 def _by_number(hierarchy: "Hierarchy", variable: "Variable") -> dict[float, int]:
-    """Return which row a number has."""
     place: dict[float, int] = {}
     for position, row in enumerate(hierarchy.rows):
         value = _number(row[0], variable.kind)
@@ -359,7 +358,7 @@ def _classes(hierarchy: "Hierarchy", name: str, kind: "Kind", present: Floats, l
         if not cuts:
             return [min(hierarchy.cuts[0], default=0.0)], names or (TOP,), None
         edges = [-math.inf, *cuts, math.inf]
-        named = names or (date_bands.labels(edges) if kind == "date" else bands.labels(edges, whole=whole))
+        named = names or (bands.date_labels(edges) if kind == "date" else bands.labels(edges, whole=whole))
         return cuts, named, None
     low, high = float(present.min()), float(present.max())
     if kind == "date":
@@ -381,9 +380,9 @@ def _spans(hierarchy: "Hierarchy", name: str, present: Floats, level: int) -> Cl
     """Return the cuts of a level of spans of the calendar from the least to the greatest date, and their names."""
     if not hierarchy.spans:
         raise NotApplicable(
-            f"variable {name!r} is a date; its hierarchy is made of {date_bands.EXAMPLES}, or of cuts, not of widths"
+            f"variable {name!r} is a date; its hierarchy is made of {SPAN_EXAMPLES}, or of cuts, not of widths"
         )
-    span = date_bands.Span.of(hierarchy.spans[level - 1])
+    span = Span.of(hierarchy.spans[level - 1])
     if span is None:  # all
         return [0.0], (TOP,), None
     low, high = float(present.min()), float(present.max())
@@ -391,7 +390,7 @@ def _spans(hierarchy: "Hierarchy", name: str, present: Floats, level: int) -> Cl
     edges = span.edges(low, high)
     used = len(np.unique(np.searchsorted(edges, present, side="right")))  # days of a century are few where few occur
     _refuse_many(name, hierarchy.spans[level - 1], used)
-    return edges[1:-1] or edges[:1], date_bands.labels(edges), (edges[0], edges[-1])
+    return edges[1:-1] or edges[:1], bands.date_labels(edges), (edges[0], edges[-1])
 
 
 def _refuse_many(name: str, width: str, number: float, most: int = MAX_CLASSES) -> None:

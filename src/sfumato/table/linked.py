@@ -26,7 +26,7 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
 from sfumato.table import bands
 from sfumato.table.households import household_level, units
-from sfumato.table.merging import merged
+from sfumato.table.merging import classed, merged
 from sfumato.table.microdata import Microdata
 from sfumato.table.present import made_missing, only_present
 from sfumato.table.recoding import aligned
@@ -186,10 +186,7 @@ def _in_bands(variable: Variable, column: Floats, levels: Floats, part: Integers
         return None
     cuts = [bands.roundest(float(levels[at - 1]), float(levels[at])) for at in begins]
     names = bands.labels([-np.inf, *cuts, np.inf], whole=bands.is_whole(levels))
-    codes = np.searchsorted(np.array(cuts), column, side="right").astype(np.int32)
-    codes[np.isnan(column)] = -1
-    changed = replace(variable, kind="ordinal", categories=names, labels=(), missing=())
-    return LinkedColumn(changed.treated(Treatment(cuts=tuple(cuts))), codes, f"it is put into {len(names)} bands")
+    return LinkedColumn(*classed(variable, column, cuts, names), f"it is put into {len(names)} bands")
 
 
 # values computed anew
@@ -438,7 +435,6 @@ def _follow(original: Microdata, protected: Microdata, variable: Variable) -> Mi
 
 
 def _alike(one: Microdata, other: Microdata, name: str) -> bool:
-    """Tell whether two tables hold the same of a variable."""
     x, y = one.columns[name], other.columns[name]
     return one.schema[name] == other.schema[name] and np.array_equal(
         x, y, equal_nan=_is_quantity(x) and _is_quantity(y)
@@ -487,7 +483,6 @@ def _comparable(original: Microdata, protected: Microdata, name: str) -> tuple[N
 
 
 def _function(x: NDArray[Any], y: NDArray[Any]) -> bool:
-    """Tell whether every value of ``x`` went to one value of ``y``."""
     values, classed = (np.unique(column, return_inverse=True)[1] for column in (x, y))
     return len(classes(np.column_stack([values, classed]))[1]) == int(values.max(initial=-1)) + 1
 
@@ -504,7 +499,6 @@ def _blanked(original: Microdata, protected: Microdata, name: str, hidden: Mask)
 
 
 def _shared(original: Microdata, name: str) -> bool:
-    """Tell whether the members of a household share a variable."""
     others = {*original.names} - {name, original.schema.household}
     return original.schema.household is not None and name in household_level(original.without(others))
 

@@ -63,11 +63,18 @@ def classed(
     boundaries where the classes follow the records and are not stated.
     """
     cuts = tuple(float(cut) for cut in cuts)
-    inner = cuts if len(names) > 1 else ()
-    codes = np.searchsorted(np.array(inner), column, side="right").astype(np.int32)
-    codes[np.isnan(column)] = -1
+    codes = in_classes(column, cuts if len(names) > 1 else ())
     classes = replace(variable, kind="ordinal", categories=names, labels=(), missing=(), format="", hierarchy=None)
     return classes.treated(Treatment(cuts=cuts, ends=ends)), codes
+
+
+def in_classes(column: Floats, cuts: "Sequence[float] | Floats") -> Codes:
+    """Return the class of each number between these cuts, of which a class holds its lower one; -1 for missing.
+
+    >>> in_classes(np.array([17.0, 18.0, np.nan]), [18.0])
+    array([ 0,  1, -1], dtype=int32)
+    """
+    return np.where(np.isnan(column), -1, np.searchsorted(np.asarray(cuts), column, side="right")).astype(np.int32)
 
 
 def refuse_gaps(variable: "Variable", into: "Sequence[Category]") -> None:

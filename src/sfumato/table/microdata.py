@@ -134,6 +134,16 @@ class Microdata:
         return cls.from_arrow(table, origin, replace(known, variables=tuple(v for v in fitting if v is not None)))
 
     @property
+    def parts(self) -> "tuple[Microdata, ...]":
+        """The table itself: it is one part."""
+        return (self,)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of records of each part."""
+        return (len(self),)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of all columns."""
         return self.schema.names

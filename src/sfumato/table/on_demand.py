@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.table import decimals
+from sfumato.table.columns import common_type
 
 Column = NDArray[Any]
 Rows = NDArray[np.intp]
@@ -68,12 +68,11 @@ class OnDemand(Mapping[str, Column], ABC):
         return name in self.names  # without reading it
 
 
-class Held(OnDemand):
-    """Columns that are read once and held, for as long as a part is worked on."""
+class View(OnDemand):
+    """Columns that are read on demand as other ones are, but for what a subclass says otherwise."""
 
     def __init__(self, columns: OnDemand) -> None:
         self.columns = columns
-        self._held: dict[str, Column] = {}
 
     @property
     def records(self) -> int:
@@ -91,31 +90,39 @@ class Held(OnDemand):
         return self.columns.digest
 
     def read(self, name: str) -> Column:
-        """Read one column, unless it was before."""
-        if name not in self._held:
-            self._held[name] = self.columns.read(name)
-        return self._held[name]
+        """Read one column."""
+        return self.columns.read(name)
 
     def exact(self, name: str) -> Any:
         """One column as it came."""
         return self.columns.exact(name)
 
 
-class SelectedRecords(OnDemand):
+class Held(View):
+    """Columns that are read once and held, for as long as a part is worked on."""
+
+    def __init__(self, columns: OnDemand) -> None:
+        super().__init__(columns)
+        self._held: dict[str, Column] = {}
+
+    def read(self, name: str) -> Column:
+        """Read one column, unless it was before."""
+        if name not in self._held:
+            self._held[name] = self.columns.read(name)
+        return self._held[name]
+
+
+class SelectedRecords(View):
     """Some records of columns that are read on demand: a run of them, or any in an order of their own."""
 
     def __init__(self, columns: OnDemand, rows: Rows | range) -> None:
-        self.columns, self.rows = columns, rows
+        super().__init__(columns)
+        self.rows = rows
 
     @property
     def records(self) -> int:
-        """How many records there are."""
+        """How many records were selected."""
         return len(self.rows)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return self.columns.names
 
     @property
     def digest(self) -> str:
@@ -135,16 +142,12 @@ class SelectedRecords(OnDemand):
         return None if came is None else came.take(pa.array(np.asarray(self.rows)))
 
 
-class SelectedColumns(OnDemand):
+class SelectedColumns(View):
     """Some of the columns that are read on demand."""
 
     def __init__(self, columns: OnDemand, names: tuple[str, ...]) -> None:
-        self.columns, self._names = columns, names
-
-    @property
-    def records(self) -> int:
-        """How many records there are."""
-        return self.columns.records
+        super().__init__(columns)
+        self._names = names
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -156,26 +159,14 @@ class SelectedColumns(OnDemand):
         """A digest of all columns and of which were chosen."""
         return digest_of(self.columns.digest, *self._names)
 
-    def read(self, name: str) -> Column:
-        """Read one column."""
-        return self.columns.read(name)
 
-    def exact(self, name: str) -> Any:
-        """One column as it came."""
-        return self.columns.exact(name)
-
-
-class BorrowedColumn(OnDemand):
+class BorrowedColumn(View):
     """Columns that are read on demand, one of them from another table."""
 
     def __init__(self, columns: OnDemand, name: str, lender: Mapping[str, Column], place: Rows | None) -> None:
         """``place`` says where each record of the lender stands here; None: as it stands there."""
-        self.columns, self.name, self.lender, self.place = columns, name, lender, place
-
-    @property
-    def records(self) -> int:
-        """How many records there are."""
-        return self.columns.records
+        super().__init__(columns)
+        self.name, self.lender, self.place = name, lender, place
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -191,9 +182,11 @@ class BorrowedColumn(OnDemand):
 
     def read(self, name: str) -> Column:
         """Read one column."""
-        if name != self.name:
-            return self.columns.read(name)
-        return placed(self.lender[name], self.place)
+        return self.columns.read(name) if name != self.name else placed(self.lender[name], self.place)
+
+    def exact(self, name: str) -> Any:
+        """Nothing: a table that borrows is compared, not written."""
+        return None
 
 
 def placed(column: Column, place: Rows | None) -> Column:
@@ -210,7 +203,7 @@ def in_one(found: Sequence[Any], values: Iterable[Column]) -> Any:
 
     ``values`` are what is read of the pieces, which is all that floats without NaN tell.
     """
-    kind = decimals.common({piece.type for piece in found if piece is not None})
+    kind = common_type({piece.type for piece in found if piece is not None})
     if kind is None:
         return None
     pieces = []

@@ -29,10 +29,9 @@ from numpy.typing import NDArray
 from sfumato.arguments import require, require_whole
 from sfumato.errors import DataError, FileError, ParameterError, SchemaError
 from sfumato.table import columns as read_columns
-from sfumato.table.decimals import EXACT
-from sfumato.table.file_form import row_names_of, stating_row_names
+from sfumato.table.columns import EXACT
 from sfumato.table.formats import PathLike, a_path, format_of
-from sfumato.table.formats.format import ReadOptions
+from sfumato.table.formats.format import ReadOptions, allowed_unpacked
 from sfumato.table.formats.parquet import (
     PARQUET,
     ParquetColumns,
@@ -45,7 +44,7 @@ from sfumato.table.formats.parquet import (
     times,
     types,
 )
-from sfumato.table.frames import Origin, to_arrow
+from sfumato.table.frames import Origin, computed_names, row_names_of, stating_row_names, to_arrow
 from sfumato.table.microdata import Microdata, check_names, check_special
 from sfumato.table.on_demand import OnDemand, SelectedColumns, SelectedRecords, in_one
 from sfumato.table.schema import Category, Schema, Variable, a_kind
@@ -158,7 +157,6 @@ def _as_typed(column: Any, kind: pa.DataType) -> Any:
 
 
 def _decoded(column: Any, kind: pa.DataType) -> Any:
-    """Return text as text."""
     return column if pa.types.is_dictionary(kind) else column.cast(kind)
 
 
@@ -217,7 +215,6 @@ def _common(name: str, learned: Sequence[Learned], known: Variable | None, *, fi
 def _categories(
     name: str, parts: Sequence[Learned], variables: Sequence[Variable], known: Variable | None
 ) -> tuple[Category, ...]:
-    """Put the categories of all parts together, those of the original first."""
     before: tuple[Category, ...] = () if known is None else known.categories
     if not parts[0].columns[name].sorted and variables[0].kind == "ordinal":
         for part, variable in zip(parts, variables, strict=True):
@@ -283,7 +280,6 @@ def _refuse_repeated(schema: Schema, learned: Sequence[Learned], run: Callable[.
 
 
 def _refuse_twice(name: str, places: Sequence[Place]) -> None:
-    """Refuse two parts that hold the same ids to the byte."""
     known: dict[str, Place] = {}
     for place in places:
         other = known.setdefault(place.digests[name], place)
@@ -334,6 +330,16 @@ class TableInParts:
         return self.parts[0].schema
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return self.schema.names
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be known of the table."""
+        return self.parts[0].notes
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """The number of records of each part."""
         return tuple(len(part) for part in self.parts)
@@ -349,10 +355,8 @@ class TableInParts:
         return all(part.placed for part in self.parts)
 
     @property
-    def drawn(self) -> "NDArray[np.intp] | None":
+    def drawn(self) -> NDArray[np.intp] | None:
         """Of a sample, the numbers of its records in the table it was drawn from, which ascend; else None."""
-        import numpy as np
-
         rows = [part.drawn for part in self.parts if part.drawn is not None]
         return np.concatenate(rows) if len(rows) == len(self.parts) else None
 
@@ -383,8 +387,6 @@ class TableInParts:
 
     def loaded(self) -> Microdata:
         """Return the whole table in memory."""
-        import numpy as np
-
         first = self.parts[0]
         columns, exact = {}, {}
         for name in self.schema.names:
@@ -395,6 +397,9 @@ class TableInParts:
                 exact[name] = came
         origin = replace(first.origin, path=None, exact=exact)
         return Microdata(self.schema, columns, origin, first.notes, self.matched, self.drawn)
+
+
+Table = Microdata | TableInParts  # its schema and its parts, one or many
 
 
 def is_in_parts(path: PathLike) -> bool:
@@ -449,7 +454,7 @@ def scan(
         from sfumato.table.files import check_options
 
         check_options("scan", delimiter, decimal, None, missing)
-        options = ReadOptions(told, delimiter=delimiter, decimal=decimal, missing=missing)
+        options = ReadOptions(told, None, delimiter, decimal, None, missing, allowed_unpacked(None))
         files = _streamed(files, None if folder is None else a_path(folder), records, options)
     run = map if executor is None else executor.map
     cuts = [(file, groups) for file in files for groups in _cut(file, records)]
@@ -479,6 +484,7 @@ def scan(
     _check_weights(whole, learned)
     _refuse_repeated(whole, learned, run)
     by_name = {variable.name: variable for variable in whole}
+    notes = (*notes, *computed_names(names))
     return TableInParts(tuple(Microdata(whole, ParquetColumns(place, by_name), origin, notes) for place in places))
 
 

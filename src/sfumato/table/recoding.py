@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from sfumato.kernels.stretches import code_counts, same_values, stretches
 from sfumato.table import bands
 from sfumato.table.dates import spelled
+from sfumato.table.merging import in_classes
 from sfumato.table.microdata import Codes, Floats, Microdata
-from sfumato.table.schema import Category, Kind, Variable, a_kind, is_quantitative
+from sfumato.table.schema import Category, Kind, a_kind, is_quantitative
 
 # One variable in two tables, under codes that mean the same category in both.
 
@@ -340,30 +341,13 @@ class Recoding:
         return self.source != "none"
 
 
-@dataclass(frozen=True, eq=False)
 class _Columns:
     """One variable in both tables."""
 
-    original: Microdata
-    protected: Microdata
-    name: str
-    matched: bool
-
-    @property
-    def before(self) -> Variable:
-        return self.original.schema[self.name]
-
-    @property
-    def after(self) -> Variable:
-        return self.protected.schema[self.name]
-
-    @property
-    def x(self) -> NDArray[Any]:
-        return self.original.columns[self.name]
-
-    @property
-    def y(self) -> NDArray[Any]:
-        return self.protected.columns[self.name]
+    def __init__(self, original: Microdata, protected: Microdata, name: str, *, matched: bool) -> None:
+        self.original, self.protected, self.name, self.matched = original, protected, name, matched
+        self.before, self.after = original.schema[name], protected.schema[name]
+        self.x, self.y = original.columns[name], protected.columns[name]
 
     def untold(self, reason: str) -> Recoding:
         """Say that the columns cannot be put on the same footing."""
@@ -380,7 +364,7 @@ def recoding(original: Microdata, protected: Microdata, name: str, *, matched: b
     >>> found.source, found.categories, found.original.tolist()
     ('records', ('north', 'south'), [1, 0, 0, 1])
     """
-    columns = _Columns(original, protected, name, matched and len(original) == len(protected))
+    columns = _Columns(original, protected, name, matched=matched and len(original) == len(protected))
     if columns.after.treatment.local:
         return _locally(columns)
     numeric = [variable.quantitative for variable in (columns.before, columns.after)]
@@ -480,7 +464,6 @@ def _interleaved(categories: tuple[Category, ...], known: int, theirs: tuple[Cat
 
 
 def _strangers(new: tuple[Category, ...]) -> str:
-    """Say which categories the original does not have."""
     if not new:
         return ""
     shown = ", ".join(map(repr, new[:3])) + (f" and {len(new) - 3:,} more" if len(new) > 3 else "")
@@ -525,7 +508,6 @@ def _merged(columns: _Columns, target: list[Category], source: Source) -> Recodi
 def _sorted(
     order: NDArray[np.intp], original: Codes, protected: Codes, labels: tuple[Category, ...]
 ) -> tuple[Codes, Codes, tuple[Category, ...]]:
-    """Number the classes in this order."""
     rank = np.empty(len(order) + 1, dtype=np.int32)
     rank[order], rank[-1] = np.arange(len(order), dtype=np.int32), -1
     return rank[original], rank[protected], tuple(labels[code] for code in order)
@@ -539,7 +521,7 @@ def _classes(columns: _Columns) -> Recoding:
     labels = after.categories
     cut = len(treatment.cuts) + 1 == len(labels) and not treatment.groups
     if treatment.cuts and ((cut and after.kind == "ordinal") or len(labels) == 1):
-        codes = _inside(np.array(treatment.cuts if cut else ()), columns.x)
+        codes = in_classes(columns.x, treatment.cuts if cut else ())
         ends = treatment.ends if treatment.suppressed else None
         return Recoding("ordinal", *_with_ends(columns.x, codes, columns.y, labels, ends), "stated")
     if treatment.groups and not treatment.cuts:
@@ -642,8 +624,8 @@ def _numbers(columns: _Columns) -> Recoding:
 def _stated_numbers(columns: _Columns) -> Recoding:
     x, y, treatment = columns.x, columns.y, columns.after.treatment
     if treatment.cuts:
-        edges = np.array(treatment.cuts)
-        return Recoding("ordinal", _inside(edges, x), _inside(edges, y), tuple(range(len(edges) + 1)), "stated")
+        cuts = treatment.cuts
+        return Recoding("ordinal", in_classes(x, cuts), in_classes(y, cuts), tuple(range(len(cuts) + 1)), "stated")
     if treatment.base is not None:
         as_theirs = columns.matched and not treatment.perturbed
         x = _rounded_as(x, y, treatment.base) if as_theirs else _rounded(x, treatment.base)
@@ -654,11 +636,6 @@ def _stated_numbers(columns: _Columns) -> Recoding:
     if treatment.bottom is not None:
         x = np.where(x < treatment.bottom, _stand_in(y[y < treatment.bottom], treatment.bottom), x)
     return Recoding(columns.after.kind, x, y, source="stated")
-
-
-def _inside(cuts: Floats, values: Floats) -> Codes:
-    """Return the class each number falls into; a class holds its lower limit."""
-    return np.where(np.isnan(values), -1, np.searchsorted(cuts, values, side="right")).astype(np.int32)
 
 
 def _stand_in(beyond: Floats, limit: float) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.table import dates
-from sfumato.table.decimals import EXACT
+from sfumato.table.columns import EXACT
 from sfumato.table.microdata import Microdata
 from sfumato.table.schema import Schema, Variable
 

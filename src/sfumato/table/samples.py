@@ -57,24 +57,9 @@ class _Persons:
 def household_survey(households: int = 1_700, seed: int = 2024) -> Microdata:
     """Make a household survey of persons: the same one for the same number of households and seed.
 
-    The model, in the order of the draws:
-
-    - Households lie in one of eight regions of unequal size, in a city, a town or the country (the capital is a city).
-      They are sampled more densely in small regions and in the country; the weight is one over that rate, raised for
-      nonresponse, which is commoner in cities, and scaled to a population of ``POPULATION`` persons. All members of a
-      household have its weight.
-    - A household is one person, a couple, a couple with children, a lone parent with children, or three generations.
-      Partners are close in age; children are 18 to 42 years younger than the younger partner and live at home up to 29.
-    - Education rises with the year of birth and is bounded by age. Occupation depends on education; the young learn,
-      the old retire. Hours are 40 for most, fewer for many women with children and for students.
-    - Log earnings rise with education, with age up to the early fifties, with hours and with the region's level, are
-      lower for women, and have a normal error. Capital income is zero for most and heavy-tailed for the rest; benefits
-      are pensions for the old and transfers for the poor. Income is the sum of the three. Tax is progressive, with
-      deductions. Rent goes with household income and urbanity; wealth is income times a lognormal that grows with age
-      and is negative for one in ten. About one person in 400 earns or owns a multiple of all that.
-    - People report round figures: small amounts to tens, larger ones to hundreds or thousands.
-    - Earnings, capital income and wealth are missing in 3 to 8 percent: more often for the self-employed, the old and
-      the rich. Where a part is missing so is the total.
+    Persons live in households of one of eight regions, which are sampled at unequal rates; education depends on age,
+    occupation on education, earnings on both, wealth on income, rent on the household. People round their amounts, and
+    3 to 8 percent of some are missing, more often among the old, the rich and the self-employed.
 
     >>> survey = household_survey()
     >>> survey.schema.weight, survey.schema.household, survey.schema.id

@@ -163,33 +163,26 @@ def schema_text(
     for variable, finding in zip(schema, findings, strict=True):
         lines.append(f"[variables.{toml_text.key(variable.name)}]")
         lines += [] if finding is None else _comments(finding, named=schema.names_units(variable.name))
-        why = (whys or {}).get(variable.name, "")
-        lines += [] if variable.kind_by_rule else [f'kind = "{variable.kind}"']
-        lines.append(f'role = "{variable.role}"{f"    # proposed: {why}" if why and not variable.declared else ""}')
-        if variable.reason:
-            lines.append(f"reason = {toml_text.quoted(variable.reason)}")
-        if remarks is not None and variable.name in remarks:
-            lines.append(f"# {remarks[variable.name]}")
-        if variable.level is not None:
-            lines.append(f'level = "{variable.level}"')
-        if variable.sources:
-            lines.append(f"linked = {toml_text.names(variable.sources)}")
-        if variable.format:
-            lines.append(f"format = {toml_text.quoted(variable.format)}")
-        if variable.label:
-            lines.append(f"label = {toml_text.quoted(variable.label)}")
-        if variable.missing:
-            lines.append(f"missing = {toml_text.values(variable.missing)}")
-        if variable.categories:
-            lines.append(_categories(variable, shorten=finding is not None))
-        if variable.labels:
-            lines.append(_labels(variable, shorten=labelled))
-        if variable.hierarchy is not None and variable.hierarchy.file is not None:
-            lines.append(f"hierarchy = {toml_text.quoted(_seen_from(folder, variable.hierarchy.file))}")
-        if variable.treatment:
-            lines += _treatment(variable)
-        if variable.hierarchy is not None and variable.hierarchy.file is None:
-            lines += _hierarchy(variable.name, variable.hierarchy)
+        why = "" if variable.declared else (whys or {}).get(variable.name, "")
+        hierarchy, remark = variable.hierarchy, (remarks or {}).get(variable.name)
+        file = None if hierarchy is None else hierarchy.file
+        stated = (
+            f'kind = "{variable.kind}"' if not variable.kind_by_rule else "",
+            f'role = "{variable.role}"{f"    # proposed: {why}" if why else ""}',
+            f"reason = {toml_text.quoted(variable.reason)}" if variable.reason else "",
+            f"# {remark}" if remark is not None else "",
+            f'level = "{variable.level}"' if variable.level is not None else "",
+            f"linked = {toml_text.names(variable.sources)}" if variable.sources else "",
+            f"format = {toml_text.quoted(variable.format)}" if variable.format else "",
+            f"label = {toml_text.quoted(variable.label)}" if variable.label else "",
+            f"missing = {toml_text.values(variable.missing)}" if variable.missing else "",
+            _categories(variable, shorten=finding is not None) if variable.categories else "",
+            _labels(variable, shorten=labelled) if variable.labels else "",
+            f"hierarchy = {toml_text.quoted(_seen_from(folder, file))}" if file is not None else "",
+        )
+        lines += filter(None, stated)
+        lines += _treatment(variable) if variable.treatment else []
+        lines += _hierarchy(variable.name, hierarchy) if hierarchy is not None and file is None else []
         lines[-1] += "\n"
     for scenario in schema.scenarios:
         lines += _scenario_text(scenario)
@@ -267,7 +260,6 @@ def _variable(file: Path, name: str, said: Any, *, declared: bool = True) -> Var
 
 
 def _hierarchy_said(file: Path, where: str, said: Any) -> Hierarchy | None:
-    """Read a hierarchy that a schema states, or from the file it names."""
     if said is None:
         return None
     try:
@@ -300,7 +292,6 @@ def _scenario_text(scenario: Scenario) -> list[str]:
 
 
 def _treatment_said(where: str, name: str, said: Any) -> dict[str, Any]:
-    """Check what a schema says of a treatment."""
     _of_type(where, "treatment", said, dict, f"a table: [variables.{toml_text.key(name)}.treatment]")
     where = f"{where}: treatment"
     _known(where, said, WRITTEN)

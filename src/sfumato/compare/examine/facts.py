@@ -27,8 +27,8 @@ from sfumato.kernels.groups import classes
 from sfumato.pair import Half
 from sfumato.pair.statistics import Sums
 from sfumato.table import bands
-from sfumato.table.behaviour import behaviours
 from sfumato.table.dates import spelled
+from sfumato.table.describe import behaviours
 from sfumato.table.microdata import Microdata
 from sfumato.table.parts import TableInParts
 from sfumato.table.sums import held_by, relation

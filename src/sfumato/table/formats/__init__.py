@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.errors import FileError, ParameterError
-from sfumato.table.formats.compression import COMPRESSED, inner_name, is_compressed
 
 if TYPE_CHECKING:  # formats read tables, whose schemas are found by their paths
     from sfumato.table.formats.format import Format
 
 PathLike = str | os.PathLike[str]
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zip")  # text may be
 MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 4095  # on every common file system
 MODULES: tuple[str, ...] = (  # in the order in which messages list their suffixes
     "sfumato.table.formats.delimited",
@@ -25,6 +25,19 @@ MODULES: tuple[str, ...] = (  # in the order in which messages list their suffix
     "sfumato.table.formats.r",
     "sfumato.table.formats.labelled",
 )
+
+
+def is_compressed(path: Path) -> bool:
+    """Tell whether a file is compressed, by its suffix."""
+    return path.suffix.lower() in COMPRESSED
+
+
+def inner_name(path: Path) -> Path:
+    """Return the path of what is compressed: survey.csv for survey.csv.gz and for survey.zip."""
+    if not is_compressed(path):
+        return path
+    inner = path.with_suffix("")
+    return inner.with_name(f"{inner.name}.csv") if path.suffix.lower() == ".zip" and not inner.suffix else inner
 
 
 def every_format() -> tuple["Format", ...]:

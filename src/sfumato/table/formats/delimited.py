@@ -1,28 +1,33 @@
 """Delimited text in and out: its dialect is detected, its cells are typed, and what was read goes back as it came."""
 
+import bz2
 import codecs
 import csv
+import gzip
 import io
+import lzma
 import re
+import zipfile
+import zlib
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from sfumato.errors import DataError, FileError
-from sfumato.table.columns import still_read_as
-from sfumato.table.decimals import EXACT
-from sfumato.table.file_form import Dialect, TextForm, named_table, with_row_names
-from sfumato.table.formats.compression import compressing, decompressed, inner_name, is_compressed
+from sfumato.errors import DataError, FileError, SfumatoError
+from sfumato.table.capacity import step, unpacked
+from sfumato.table.columns import EXACT, still_read_as
+from sfumato.table.formats import inner_name, is_compressed
 from sfumato.table.formats.format import OPTIONS, Format, ReadOptions, content_of, labels_lost, under_schema
-from sfumato.table.frames import to_arrow
+from sfumato.table.frames import COMPUTED, Dialect, TextForm, named_table, to_arrow, with_row_names
 from sfumato.table.microdata import Microdata
 
 # The delimiter and the quotes of a text file, told from its first records.
@@ -39,7 +44,7 @@ def detect_delimiter(sample: str, *, complete: bool) -> str:
     as many; where none does, the one that splits the header into most fields; a comma where there is but one column.
     """
     counts = {
-        delimiter: [len(record) for record in first_records(sample, delimiter, complete=complete)]
+        delimiter: [len(record) for record in _first_records(sample, delimiter, complete=complete)]
         for delimiter in DELIMITERS
     }
     even = {
@@ -52,7 +57,7 @@ def detect_delimiter(sample: str, *, complete: bool) -> str:
     return best if fields[best] > 1 else ","
 
 
-def first_records(sample: str, delimiter: str, *, complete: bool) -> list[list[str]]:
+def _first_records(sample: str, delimiter: str, *, complete: bool) -> list[list[str]]:
     """Return the first records of a text, header and all, blank lines left out."""
     records: list[list[str]] = []
     try:
@@ -214,6 +219,7 @@ def any_true(mask: Any) -> bool:
 # Bytes to columns, by a stated rule.
 
 SAMPLE_BYTES = 1 << 18
+NOTHING = "\0nothing"  # what stands behind a delimiter at the end of a line
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _IN_QUOTES = re.compile(rb'"[^"]*+(?:""[^"]*+)*+"')  # possessive: a doubled quote never closes
 
@@ -230,36 +236,32 @@ def _read_csv(
 ) -> tuple[pa.Table, Dialect]:
     """Turn the bytes of a delimited text file into typed columns; ``numeric`` names those a schema says are numbers."""
     data, encoding, mark = _as_utf8(path, raw, encoding)
-    start, end = header_span(path, data, delimiter)
-    sample = data[start : start + SAMPLE_BYTES].decode("utf-8", errors="ignore")
-    complete = len(data) - start <= SAMPLE_BYTES
-    delimiter = delimiter or detect_delimiter(sample, complete=complete)
-    names = header(path, data[start:end].decode("utf-8"), delimiter)
-    body = memoryview(data)[end:]
-    lines = len(_LINE_END.findall(data, 0, end))
-    records = first_records(sample, delimiter, complete=complete)
-    table = _parsed(path, body, names, records, delimiter, lines)
+    head = head_of(path, data, delimiter)
+    delimiter, body = head.delimiter, memoryview(data)[head.end :]
+    step("reading records", 0, len(body))
+    table = _parsed(path, body, head, len(_LINE_END.findall(data, 0, head.end)))
     texts, markers = {}, {}
     for name in table.column_names:
         texts[name], markers[name] = without_markers(_one_chunk(table[name]), missing)
     decimal = decimal or detect_decimal(path, texts, delimiter, numeric)
-    quoted = _quoted_columns(bytes(body[:SAMPLE_BYTES]).decode("utf-8", errors="ignore"), delimiter, len(names))
+    quoted = _quoted_columns(bytes(body[:SAMPLE_BYTES]).decode("utf-8", errors="ignore"), delimiter, len(head.names))
     usual = next((marker for marker in markers.values() if marker is not None), "")
     columns, forms, exact = [], {}, {}
     for place, (name, text) in enumerate(texts.items()):
+        step("reading columns", place, len(texts))
         column, decimals = typed(text, decimal, stated=name in numeric)
         columns.append(column)
         if pa.types.is_floating(column.type) and with_more_digits(text, column, decimal):
             exact[name] = text
         marker = markers[name]
         forms[name] = TextForm(usual if marker is None else marker, decimals, quoted[place])
-    return named_table(names, columns), Dialect(
+    return named_table(head.names, columns), Dialect(
         delimiter=delimiter,
         decimal=decimal,
         encoding=encoding,
         byte_order_mark=mark,
-        newline="\r\n" if data[start:end].endswith(b"\r\n") else "\n",
-        quoted_header=data[start : start + 1] == b'"',
+        newline="\r\n" if data[: head.end].endswith(b"\r\n") else "\n",
+        quoted_header=data[head.start : head.start + 1] == b'"',
         missing=usual,
         columns=forms,
         exact=exact,
@@ -296,7 +298,32 @@ def _as_utf8(path: Path, raw: bytes, encoding: str | None) -> tuple[bytes, str, 
     return raw, chosen, mark
 
 
-def header_span(path: Path, data: bytes, delimiter: str | None = None) -> tuple[int, int]:
+@dataclass(frozen=True)
+class Head:
+    """How a text file begins: where its header does and its records do, in bytes, and what the first of them tell."""
+
+    start: int
+    end: int
+    names: list[str]
+    columns: list[str]  # those of the records: one more where they end in a delimiter
+    delimiter: str
+    wide: bool  # whether the header ends in a delimiter too
+
+
+def head_of(path: Path, data: bytes, delimiter: str | None, *, whole: bool = True) -> Head:
+    """Read the header, and tell the delimiter; ``data`` are the bytes of a file, or its first if not the ``whole``."""
+    start, end = _header_span(path, data, delimiter)
+    sample = data[start : start + SAMPLE_BYTES].decode("utf-8", errors="ignore")
+    complete = whole and len(data) - start <= SAMPLE_BYTES
+    delimiter = delimiter or detect_delimiter(sample, complete=complete)
+    names = _header(path, data[start:end].decode("utf-8"), delimiter)
+    records = _first_records(sample, delimiter, complete=complete)
+    trailing = len(records) > 1 and len(records[1]) == len(names) + 1
+    wide = len(records[0]) > len(names) if records else False
+    return Head(start, end, names, [*names, NOTHING] if trailing else names, delimiter, wide)
+
+
+def _header_span(path: Path, data: bytes, delimiter: str | None = None) -> tuple[int, int]:
     """Find the first line that is not blank; a name in quotes may hold a line break, a quote inside a name is text."""
     found = re.search(rb"[^\r\n\t ]", data)
     if found is None:
@@ -326,8 +353,7 @@ def _end_of(pattern: "re.Pattern[bytes]", data: bytes, start: int) -> int:
     return start if found is None else found.end()
 
 
-def header(path: Path, line: str, delimiter: str) -> list[str]:
-    """Return the names in a header."""
+def _header(path: Path, line: str, delimiter: str) -> list[str]:
     try:
         names = [name.strip() for name in next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter))]
     except csv.Error as error:
@@ -355,13 +381,8 @@ def checked_names(where: str, names: list[str]) -> list[str]:
     return names
 
 
-def _parsed(
-    path: Path, body: memoryview, names: list[str], records: list[list[str]], delimiter: str, lines_before: int
-) -> pa.Table:
-    """Parse the records as text, under the header's names."""
-    trailing = len(records) > 1 and len(records[1]) == len(names) + 1
-    nothing = "\0nothing"  # what stands behind a delimiter at the end of a line
-    columns = [*names, nothing] if trailing else names
+def _parsed(path: Path, body: memoryview, head: Head, lines_before: int) -> pa.Table:
+    names, columns, delimiter = head.names, head.columns, head.delimiter
     quotes = len(re.findall(b'"', body))
     if quotes % 2:
         _check_closed(path, body, delimiter, lines_before)
@@ -376,12 +397,12 @@ def _parsed(
         )
     except pa.ArrowInvalid as error:
         raise _uneven(path, body, len(names), delimiter, lines_before, str(error)) from None
-    if trailing:
-        if any_true(pc.not_equal(pc.utf8_trim_whitespace(table[nothing]), "")):
-            if len(records[0]) > len(names):  # the header ends in a delimiter too
+    if len(columns) > len(names):
+        if any_true(pc.not_equal(pc.utf8_trim_whitespace(table[NOTHING]), "")):
+            if head.wide:
                 raise DataError(f"{path}: column {len(columns)} has no name; give every column a name in the header")
             raise _uneven(path, body, len(names), delimiter, lines_before, "more fields than names")
-        table = table.drop_columns([nothing])
+        table = table.drop_columns([NOTHING])
     return table
 
 
@@ -461,7 +482,6 @@ def _write_csv(table: pa.Table, dialect: Dialect, out: BinaryIO) -> None:
 
 
 def _cells(column: Any, form: TextForm, dialect: Dialect, *, alone: bool) -> Any:
-    """Return one column as the text of its cells."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     number = pa.types.is_floating(column.type) or pa.types.is_integer(column.type) or pa.types.is_decimal(column.type)
@@ -490,7 +510,6 @@ def _padded(text: Any, decimals: int) -> Any:
 
 
 def _quoted(text: Any, dialect: Dialect, *, alone: bool, always: bool) -> Any:
-    """Put quotes around the cells that need them, or around all."""
     delimiters = DELIMITERS if alone else (dialect.delimiter,)  # in one column any delimiter would look like one
     needs = pc.match_substring_regex(text, f'["\\r\\n{re.escape("".join({*delimiters, dialect.delimiter}))}]')
     if not always and not pc.any(needs).as_py():
@@ -504,8 +523,6 @@ def _quoted(text: Any, dialect: Dialect, *, alone: bool, always: bool) -> Any:
 # They are pointed out and stay as they are, because every mark that keeps a spreadsheet from computing them is
 # another value for every other program.
 
-# the signs that https://owasp.org/www-community/attacks/CSV_Injection names, in both widths of East Asian type
-_COMPUTED = "^(?:[\t\r\n]| *[=+\\-@\uff1d\uff0b\uff0d\uff20])"
 _HARMLESS = r"^\s*(?:[-+=@]*|[-+]+[\s\d.,'\x{a0}\x{202f}]*(?:[eE][-+]?\d+)?\s*%?)$"  # - for "none", and numbers
 
 
@@ -539,33 +556,110 @@ def _count(column: Any) -> int:
 def _computed(texts: Any, counts: Any = None) -> int:
     if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
         return 0
-    computed = pc.and_not(pc.match_substring_regex(texts, _COMPUTED), pc.match_substring_regex(texts, _HARMLESS))
+    computed = pc.and_not(pc.match_substring_regex(texts, COMPUTED), pc.match_substring_regex(texts, _HARMLESS))
     if counts is None:
         return int(pc.sum(computed).as_py() or 0)
     there = computed.take(counts.field("values"))
     return int(pc.sum(counts.field("counts").filter(there)).as_py() or 0)
 
 
+# Text that is compressed, by its last suffix. What is written says nothing of when and where: no time, no other name.
+
+TIMES = 4.0  # the size of a text, that it takes as a table at least
+_FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold
+
+
+def decompressed(path: Path, content: bytes, allowed: int | None = None) -> tuple[Path, bytes]:
+    """Return what a compressed file holds, with its name; a file that is not compressed is returned as it is."""
+    suffix = path.suffix.lower()
+    if not is_compressed(path):
+        return path, content
+    if not content:
+        raise FileError(f"{path} is empty")
+    packed = io.BytesIO(content)
+    try:
+        if suffix == ".zip":
+            with zipfile.ZipFile(packed) as archive, archive.open(name := _only_name(path, archive)) as stream:
+                return Path(name), unpacked(path, stream, packed, allowed, TIMES)
+        if suffix == ".zst":
+            zstd = pa.CompressedInputStream(pa.PythonFile(packed, mode="r"), _zstd(path))
+            return inner_name(path), unpacked(path, zstd, packed, allowed, TIMES)
+        opened: Any = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}[suffix]
+        return inner_name(path), unpacked(path, opened(packed), packed, allowed, TIMES)
+    except SfumatoError:  # which says already what is wrong
+        raise
+    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
+        raise FileError(f"{path} cannot be unpacked: {error}; is it whole, and is {suffix} what it is?") from None
+
+
+@contextmanager
+def compressing(path: Path, out: BinaryIO) -> Iterator[BinaryIO]:
+    """Compress what is written, as the suffix asks; without one of these it goes out as it is."""
+    suffix = path.suffix.lower()
+    if suffix == ".zip":
+        content = io.BytesIO()
+        yield content
+        entry = zipfile.ZipInfo(inner_name(path).name, _FIRST_DAY)
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(entry, content.getvalue(), zipfile.ZIP_DEFLATED)
+    elif suffix == ".zst":
+        content, packed = io.BytesIO(), pa.BufferOutputStream()  # arrow would close the file that it writes to
+        yield content
+        with pa.CompressedOutputStream(packed, _zstd(path)) as stream:
+            stream.write(content.getbuffer())
+        out.write(packed.getvalue())
+    elif suffix == ".gz":
+        with gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0) as stream:
+            yield cast(BinaryIO, stream)
+    elif suffix == ".bz2":
+        with bz2.BZ2File(out, "wb") as stream:
+            yield cast(BinaryIO, stream)
+    elif suffix == ".xz":
+        with lzma.LZMAFile(out, "wb") as stream:
+            yield cast(BinaryIO, stream)
+    else:
+        yield out
+
+
+def _only_name(path: Path, archive: zipfile.ZipFile) -> str:
+    names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
+    if len(names) != 1:
+        held = f"{len(names)} files ({', '.join(names[:8])})" if names else "no file"
+        raise FileError(f"{path} holds {held}; Sfumato reads a .zip with one: unpack it and name the file")
+    return names[0]
+
+
+def _zstd(path: Path) -> str:
+    if not pa.Codec.is_available("zstd"):
+        raise FileError(f"{path}: this pyarrow has no zstd; unpack the file, or compress it with gzip")
+    return "zstd"
+
+
 # Delimited text as a format of files.
 
 TEXT = (".csv", ".tsv", ".txt")
-TIMES, TIMES_COMPRESSED = 4.0, 8.0  # the size of a file, that reading takes in memory at least
+TIMES_COMPRESSED = 8.0  # the size of a file, that reading takes in memory at least
 
 
 def _read(file: Path, options: ReadOptions) -> Microdata:
-    inner, content = decompressed(file, content_of(file))
+    inner, content = decompressed(file, content_of(file), options.max_unpacked)
     if inner.suffix.lower() not in TEXT:
         raise FileError(f"{file} holds {inner.name}; of compressed files only text is read ({', '.join(TEXT)})")
     found, dialect = _read_csv(
         file,
         content,
-        delimiter="\t" if options.delimiter is None and inner.suffix.lower() == ".tsv" else options.delimiter,
+        delimiter=options.delimiter or stated_by_suffix(inner),
         decimal=options.decimal,
         encoding=options.encoding,
         missing=options.markers,
         numeric=options.numeric,
     )
     return under_schema(file, found, options, dialect)
+
+
+def stated_by_suffix(inner: Path) -> str | None:
+    """Return the delimiter that the name of a text says."""
+    return "\t" if inner.suffix.lower() == ".tsv" else None
 
 
 def _write(table: Microdata, file: Path, out: BinaryIO) -> tuple[str, ...]:

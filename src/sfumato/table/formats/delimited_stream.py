@@ -9,7 +9,7 @@ import atexit
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,25 +20,25 @@ from pyarrow import csv as arrow_csv
 
 from sfumato.errors import FileError
 from sfumato.table.atomic import mark, reason, remove_leftovers, replacing
-from sfumato.table.decimals import EXACT
-from sfumato.table.file_form import named_table
-from sfumato.table.formats import every_format
-from sfumato.table.formats.compression import inner_name
+from sfumato.table.capacity import check_unpacked
+from sfumato.table.columns import EXACT
+from sfumato.table.formats import every_format, inner_name
 from sfumato.table.formats.delimited import (
+    NOTHING,
     SAMPLE_BYTES,
     TEXT,
+    Head,
     any_true,
     detect_decimal,
-    detect_delimiter,
-    first_records,
     has_decimals,
-    header,
-    header_span,
+    head_of,
+    stated_by_suffix,
     typed,
     with_more_digits,
     without_markers,
 )
 from sfumato.table.formats.format import ReadOptions
+from sfumato.table.frames import named_table
 
 # The digits of a column of text that is read a block at a time: which decimals hold them, where floats do not.
 
@@ -87,7 +87,6 @@ class Digits:
 
 
 def _to_decimals(text: Any, kind: pa.DataType, decimal: str) -> Any:
-    """Return cells as decimals."""
     return pc.cast(pc.replace_substring(pc.utf8_trim_whitespace(text), decimal, "."), kind)
 
 
@@ -96,25 +95,14 @@ def _to_decimals(text: Any, kind: pa.DataType, decimal: str) -> Any:
 BLOCK = 1 << 24  # bytes of text that are looked at at a time
 STREAMED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 CONVERTED = b"sfumato:converted"  # in the metadata of a file: a copy that may be made anew
-NOTHING = "\0nothing"  # what stands behind a delimiter at the end of a line
-
-
-@dataclass(frozen=True)
-class _Form:
-    """How a text file is to be read."""
-
-    path: Path
-    start: int  # of the records, in bytes
-    names: list[str]
-    columns: list[str]  # those of the records: one more where they end in a delimiter
-    delimiter: str
 
 
 @dataclass(frozen=True)
 class _FirstPass:
     """What the first time through a text file tells."""
 
-    form: _Form
+    path: Path
+    head: Head
     target: Path
     decimal: str | None  # the sign of all files so far; None: none has shown one
     kinds: dict[str, pa.DataType]
@@ -145,7 +133,7 @@ def converted(files: Sequence[Path], folder: Path | None, records: int, options:
         names.add(target.name)
         if target.exists() and not _is_copy(target):
             raise FileError(f"{target} is there already and no copy of {file}; name a folder of its own for the copies")
-        found.append(_looked_through(_form(file, options), target, options, decimal))
+        found.append(_looked_through(file, _head(file, options), target, options, decimal))
         decimal = found[-1].decimal
     for one in found:
         _write(one, _kinds(one, found), records, options)
@@ -166,24 +154,16 @@ def _is_copy(target: Path) -> bool:
         return False
 
 
-def _form(path: Path, options: ReadOptions) -> _Form:
-    """Read the header, and tell the delimiter."""
+def _head(path: Path, options: ReadOptions) -> Head:
     with _stream(path) as source:
         sample = source.read(SAMPLE_BYTES)
     mark = 3 if sample.startswith(b"\xef\xbb\xbf") else 0
-    start, end = header_span(path, sample[mark:])
+    delimiter = options.delimiter or stated_by_suffix(inner_name(path))
     try:
-        text = sample[mark + start :].decode("utf-8", errors="ignore")
-        line = sample[mark + start : mark + end].decode("utf-8")
+        head = head_of(path, sample[mark:], delimiter, whole=len(sample) < SAMPLE_BYTES)
     except UnicodeDecodeError:
         raise FileError(f"{path} is not UTF-8; convert it first") from None
-    complete = len(sample) < SAMPLE_BYTES
-    given = "\t" if options.delimiter is None and inner_name(path).suffix.lower() == ".tsv" else options.delimiter
-    delimiter = given or detect_delimiter(text, complete=complete)
-    names = header(path, line, delimiter)
-    records = first_records(text, delimiter, complete=complete)
-    trailing = len(records) > 1 and len(records[1]) == len(names) + 1
-    return _Form(path, mark + end, names, [*names, NOTHING] if trailing else names, delimiter)
+    return replace(head, end=mark + head.end)
 
 
 def _stream(path: Path) -> Any:
@@ -193,56 +173,59 @@ def _stream(path: Path) -> Any:
         raise FileError(f"cannot read {path}: {error}") from None
 
 
-def _blocks(form: _Form, options: ReadOptions) -> Iterator[dict[str, Any]]:
+def _blocks(path: Path, head: Head, options: ReadOptions) -> Iterator[dict[str, Any]]:
     """Yield the records, a block at a time, as columns of text in which what marks missing values is missing."""
-    with _stream(form.path) as source:
-        source.read(form.start)
+    with _stream(path) as source:
+        source.read(head.end)
         try:
             reader = arrow_csv.open_csv(
                 source,
-                read_options=arrow_csv.ReadOptions(column_names=form.columns, block_size=BLOCK, use_threads=False),
-                parse_options=arrow_csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True),
+                read_options=arrow_csv.ReadOptions(column_names=head.columns, block_size=BLOCK, use_threads=False),
+                parse_options=arrow_csv.ParseOptions(delimiter=head.delimiter, newlines_in_values=True),
                 convert_options=arrow_csv.ConvertOptions(
-                    column_types=dict.fromkeys(form.columns, pa.string()), strings_can_be_null=False
+                    column_types=dict.fromkeys(head.columns, pa.string()), strings_can_be_null=False
                 ),
             )
             seen = 0
             for batch in reader:
-                if len(form.columns) > len(form.names):
-                    _refuse_more(form, batch.column(NOTHING), seen)
+                if len(head.columns) > len(head.names):
+                    _refuse_more(path, head, batch.column(NOTHING), seen)
                 seen += len(batch)
-                yield {name: without_markers(batch.column(name), options.markers)[0] for name in form.names}
+                yield {name: without_markers(batch.column(name), options.markers)[0] for name in head.names}
         except FileError:
             raise
         except (pa.ArrowInvalid, OSError) as error:
-            raise FileError(f"{form.path} cannot be read with delimiter {form.delimiter!r}: {error}") from None
+            raise FileError(f"{path} cannot be read with delimiter {head.delimiter!r}: {error}") from None
 
 
-def _refuse_more(form: _Form, behind: Any, seen: int) -> None:
+def _refuse_more(path: Path, head: Head, behind: Any, seen: int) -> None:
     """Refuse values behind the last name: nothing may stand behind a delimiter at the end of a line."""
     more = pc.index(pc.not_equal(pc.utf8_trim_whitespace(behind), ""), True).as_py()
     if more >= 0:
-        width = len(form.names)
+        width = len(head.names)
         raise FileError(
-            f"{form.path}: record {seen + more + 1} has {width + 1} fields, but the header has {width} names; name "
+            f"{path}: record {seen + more + 1} has {width + 1} fields, but the header has {width} names; name "
             "every column (R's write.table leaves out the name of the rows: write.csv writes an empty one)"
         )
 
 
-def _looked_through(form: _Form, target: Path, options: ReadOptions, decimal: str | None) -> _FirstPass:
+def _looked_through(path: Path, head: Head, target: Path, options: ReadOptions, decimal: str | None) -> _FirstPass:
     """Tell the type of each column, and the decimal sign."""
-    kinds = dict.fromkeys(form.names, pa.null())
-    digits = {name: Digits() for name in form.names}
-    for block in _blocks(form, options):
+    kinds = dict.fromkeys(head.names, pa.null())
+    digits = {name: Digits() for name in head.names}
+    packed, unpacked = path.stat().st_size, 0
+    for block in _blocks(path, head, options):
+        unpacked += sum(text.nbytes for text in block.values())
+        check_unpacked(path, packed, unpacked, options.max_unpacked)
         if options.decimal is None:
-            decimal = _one_decimal(form, block, options.numeric, decimal)
+            decimal = _one_decimal(path, head, block, options.numeric, decimal)
         for name, text in block.items():
             if not pa.types.is_string(kinds[name]):
                 found = typed(text, decimal or ".")[0]
                 kinds[name] = _wider(kinds[name], found.type)
                 if not pa.types.is_string(found.type):
                     digits[name].see(text, found, decimal or ".")
-    return _FirstPass(form, target, decimal, kinds, digits)
+    return _FirstPass(path, head, target, decimal, kinds, digits)
 
 
 def _kinds(one: _FirstPass, found: Sequence[_FirstPass]) -> dict[str, pa.DataType]:
@@ -255,12 +238,11 @@ def _kinds(one: _FirstPass, found: Sequence[_FirstPass]) -> dict[str, pa.DataTyp
 
 
 def _write(one: _FirstPass, kinds: dict[str, pa.DataType], records: int, options: ReadOptions) -> None:
-    """Convert a file."""
-    schema = named_table(one.form.names, [pa.nulls(0, kind) for kind in kinds.values()]).schema
+    schema = named_table(one.head.names, [pa.nulls(0, kind) for kind in kinds.values()]).schema
     with replacing(one.target, private=True) as out, pq.ParquetWriter(out, schema) as writer:
         held: list[pa.RecordBatch] = []
         count = 0
-        for block in _blocks(one.form, options):
+        for block in _blocks(one.path, one.head, options):
             columns = [_as(text, kinds[name], one.decimal or ".") for name, text in block.items()]
             held.append(pa.record_batch(columns, schema=schema))
             count += len(held[-1])
@@ -274,30 +256,30 @@ def _write(one: _FirstPass, kinds: dict[str, pa.DataType], records: int, options
         writer.add_key_value_metadata({CONVERTED: "yes"})
 
 
-def _one_decimal(form: _Form, block: dict[str, Any], numeric: frozenset[str], before: str | None) -> str | None:
+def _one_decimal(
+    path: Path, head: Head, block: dict[str, Any], numeric: frozenset[str], before: str | None
+) -> str | None:
     """Return the one decimal sign of what was read; None: whole numbers alone, which show none."""
-    if form.delimiter == ",":
+    if head.delimiter == ",":
         return "."
-    found = detect_decimal(form.path, block, form.delimiter, numeric)
+    found = detect_decimal(path, block, head.delimiter, numeric)
     if found == "." and not any(has_decimals(text, ".", stated=name in numeric) for name, text in block.items()):
         return before
     if before is not None and found != before:
         called = {".": "points", ",": "commas"}
         raise FileError(
-            f"{form.path} has decimal {called[found]}, and what was read before it decimal {called[before]}; say "
+            f"{path} has decimal {called[found]}, and what was read before it decimal {called[before]}; say "
             "decimal=',' or decimal='.' (numbers with the other sign are then text)"
         )
     return found
 
 
 def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """Return the type that holds the values of two."""
     order = [pa.types.is_null, pa.types.is_integer, pa.types.is_floating, pa.types.is_string]
     return max(one, other, key=lambda kind: next(place for place, test in enumerate(order) if test(kind)))
 
 
 def _as(text: Any, kind: pa.DataType, decimal: str) -> Any:
-    """Return a column of text as the type of the whole column."""
     if pa.types.is_string(kind):
         return text
     if pa.types.is_decimal(kind):

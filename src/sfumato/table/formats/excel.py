@@ -12,9 +12,9 @@ import datetime as dt
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -24,18 +24,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.errors import DataError, FileError, SfumatoError
-from sfumato.table.columns import short
+from sfumato.table.capacity import check_unpacked, step
+from sfumato.table.columns import EXACT, short
 from sfumato.table.dates import is_moment
-from sfumato.table.decimals import EXACT
-from sfumato.table.file_form import named_table, with_row_names
 from sfumato.table.formats.delimited import checked_names, typed, without_markers
-from sfumato.table.formats.format import Format, ReadOptions, content_of, labels_lost, under_schema
-from sfumato.table.frames import to_arrow
+from sfumato.table.formats.format import Format, ReadOptions, allowed_unpacked, content_of, labels_lost, under_schema
+from sfumato.table.frames import named_table, to_arrow, with_row_names
 from sfumato.table.microdata import Microdata
 
 MAX_ROWS, MAX_COLUMNS, MAX_CHARACTERS = 1_048_576, 16_384, 32_767
 DIGITS, LARGEST = 16, 1e308  # of a number, as openpyxl writes it
 _UNWRITABLE = r"[\x00-\x08\x0b\x0c\x0e-\x1f]"  # what XML has no character for
+TIMES_UNPACKED = 2.0  # the bytes of its XML, that a workbook takes in memory at least
 _NOT_AVAILABLE = "#N/A"
 _ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"}
 _FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
@@ -46,23 +46,27 @@ _PLAIN_ROW = re.compile(
     rb'(?: t="n")?>(?:<v>[-+.\deE]+</v>|<v\s*/>|<v></v>)?</c>| t="(?:s|str|b)"><v>[^<]*</v></c>|'
     rb' t="inlineStr"><is><t(?: xml:space="preserve")?>[^<]*</t></is></c>))*+</row>)\s*'
 )
-# numbers in a style, such as that of a date, which may be too small or large for one; texts that escape a sign
-_DOUBTFUL = re.compile(rb' s="[1-9]\d*"(?: t="n")?><v>(?:-|\d{7}|[^<]*[eE])|_x')
-_Sheets = Mapping[str, Callable[[], Iterator[Sequence[Any]]]]
+# numbers in a style, such as that of a date, which may be too small or large for one
+_COLUMN = re.compile(rb'<c r="([A-Z]{1,3})')
+_DOUBTFUL = re.compile(rb' s="[1-9]\d*"(?: t="n")?><v>(?:-|\d{7}|[^<]*[eE])')
+# texts that are empty, that escape a sign, or have spaces at their ends of which nobody says that they are kept
+_DOUBTFUL_TEXT = re.compile(rb"_x|<t>\s|<t>[^<]*\s</t>|<t></t>|<(?:t|si)\s*/>|<si></si>")
+_Rows = Callable[[], Iterable[Sequence[Any]]]
+_Sheets = Mapping[str, _Rows]
 FIRST_DAY = dt.datetime(1900, 3, 1)
 _MOMENTS = {dt.date, dt.datetime, dt.time, dt.timedelta}
 
 
-def sheets_in(path: Path, content: bytes) -> tuple[str, ...]:
+def sheets_in(path: Path, content: bytes, options: ReadOptions) -> tuple[str, ...]:
     """Name the sheets of a workbook that are not empty."""
-    with _sheets_of(path, content) as (sheets, _):
+    with _sheets_of(path, content, options) as (sheets, _):
         return tuple(name for name, rows in sheets.items() if any(True for _ in _filled(rows)))
 
 
-def read_excel(path: Path, content: bytes, sheet: str | None, missing: Sequence[str]) -> pa.Table:
+def read_excel(path: Path, content: bytes, options: ReadOptions) -> pa.Table:
     """Read one sheet of a workbook: the one named, or the only one that is not empty."""
-    with _sheets_of(path, content) as (sheets, without):
-        name, cells = _chosen(path, sheets, sheet, without)
+    with _sheets_of(path, content, options) as (sheets, without):
+        name, cells = _chosen(path, sheets, options, without)
         if name in without:
             raise DataError(
                 f"{path}: cell {without[name]} of sheet {name!r} is a formula without a value, because the program "
@@ -71,26 +75,41 @@ def read_excel(path: Path, content: bytes, sheet: str | None, missing: Sequence[
     names, records = cells[0], cells[1:]
     if not records:
         raise FileError(f"{path}: sheet {name!r} has a header but no records")
-    written = with_row_names(["" if text is None else str(text).strip() for text in names])
+    written = with_row_names([_as_name(value) for value in names])
     header = checked_names(f"{path}: sheet {name!r}", written)
-    columns = [_column([row[place] for row in records], missing) for place in range(len(header))]
+    columns = []
+    for place in range(len(header)):
+        step("reading columns", place, len(header))
+        columns.append(_column([row[place] for row in records], options.markers))
     return named_table(header, columns)
 
 
+def _as_name(value: Any) -> str:
+    """Return a cell of the first row as the name of a column: calamine gives years as floats, moments as dates."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if type(value) is dt.date:
+        value = dt.datetime.combine(value, dt.time())
+    return "" if value is None else str(value).strip()
+
+
 @contextmanager
-def _sheets_of(path: Path, content: bytes) -> Iterator[tuple[_Sheets, Mapping[str, str]]]:
+def _sheets_of(path: Path, content: bytes, options: ReadOptions) -> Iterator[tuple[_Sheets, Mapping[str, str]]]:
     """Open a workbook: the rows of its sheets, and the first cell of each that is a formula of which no value was kept.
 
     Sheets are parsed while they are read, so that damage may show at any time until then.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            unpacked = sum(entry.file_size for entry in archive.infolist())  # more of it is not read
+            check_unpacked(path, len(content), unpacked, options.max_unpacked, times=TIMES_UNPACKED)
             xml = {name: archive.read(name) for name in archive.namelist() if name.endswith((".xml", ".rels"))}
         parts = [part for name, part in xml.items() if name.startswith("xl/worksheets/")]
         for part in parts:
             _refuse_rows_twice(part)
-        escaped = b"_x" in xml.get("xl/sharedStrings.xml", b"")
-        if find_spec("python_calamine") and not escaped and all(_is_plain(part) for part in parts):
+        texts = xml.get("xl/sharedStrings.xml", b"")
+        plain = find_spec("python_calamine") and not _DOUBTFUL_TEXT.search(texts) and all(map(_is_plain, parts))
+        if plain:
             for part in xml.values():
                 ParserCreate().Parse(part, True)  # noqa: FBT003 - calamine does not look whether XML is well-formed
             yield _plain_sheets(content), {}
@@ -110,9 +129,16 @@ def _sheets_of(path: Path, content: bytes) -> Iterator[tuple[_Sheets, Mapping[st
 def _is_plain(part: bytes) -> bool:
     """Tell whether calamine reads a sheet as openpyxl does: it passes over errors, and over dates that are none."""
     start, end = part.find(b"<sheetData>"), part.find(b"</sheetData>")
-    if start < 0 or end < 0 or _DOUBTFUL.search(part):
+    if start < 0 or end < 0 or _DOUBTFUL.search(part) or _DOUBTFUL_TEXT.search(part):
         return start < 0 and b"<sheetData/>" in part
+    from openpyxl.utils import column_index_from_string
+
     start += len(b"<sheetData>")
+    last = max((int(row[1]) for row in _ROW.finditer(part)), default=0)
+    width = max((len(letters), letters) for letters in {*_COLUMN.findall(part), b"A"})[1].decode()
+    held = last * column_index_from_string(width)  # by calamine: all cells from the first to the last
+    if held > 10**6 + 20 * part.count(b"<c "):
+        return False
     return sum(row.end() - row.start() for row in _PLAIN_ROW.finditer(part, start, end)) == end - start
 
 
@@ -123,9 +149,10 @@ def _plain_sheets(content: bytes) -> _Sheets:
     book = CalamineWorkbook.from_object(io.BytesIO(content))
     worksheets = [sheet.name for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
 
-    def rows(name: str) -> Iterator[Sequence[Any]]:
-        for row in book.get_sheet_by_name(name).to_python(skip_empty_area=False):
-            yield [None if value == "" else value for value in row]
+    @cache
+    def rows(name: str) -> list[list[Any]]:
+        cells = book.get_sheet_by_name(name).to_python(skip_empty_area=False)
+        return [[None if value == "" else value for value in row] for row in cells]
 
     return {name: partial(rows, name) for name in worksheets}
 
@@ -177,8 +204,11 @@ def _refuse_rows_twice(part: bytes) -> None:
         last = number
 
 
-def _chosen(path: Path, sheets: _Sheets, sheet: str | None, without: Mapping[str, str]) -> tuple[str, list[list[Any]]]:
+def _chosen(
+    path: Path, sheets: _Sheets, options: ReadOptions, without: Mapping[str, str]
+) -> tuple[str, list[list[Any]]]:
     """Return the name and the rows of the sheet to read; one with formulas is not empty, whatever came of them."""
+    sheet = options.table
     if sheet is not None:
         if sheet not in sheets:
             raise FileError(f"{path} has no sheet {sheet!r}; it has {', '.join(sheets)}")
@@ -197,42 +227,33 @@ def _chosen(path: Path, sheets: _Sheets, sheet: str | None, without: Mapping[str
     return filled[0], _rows(path, filled[0], sheets[filled[0]])
 
 
-def _filled(rows: Callable[[], Iterator[Sequence[Any]]]) -> Iterator[tuple[int, Sequence[Any]]]:
+def _filled(rows: _Rows) -> Iterator[tuple[int, Sequence[Any]]]:
     """Yield the rows in which any cell holds something, with their numbers."""
     for number, row in enumerate(rows(), start=1):
         if any(value is not None for value in row):
             yield number, row
 
 
-def _rows(path: Path, name: str, sheet: Callable[[], Iterator[Sequence[Any]]]) -> list[list[Any]]:
+def _rows(path: Path, name: str, sheet: _Rows) -> list[list[Any]]:
     """Return the values of a sheet without empty rows, and without columns that are empty from the names on."""
+    from openpyxl.utils import get_column_letter
+
     rows = []
     for number, row in _filled(sheet):
+        if number % 1000 == 0:
+            step("reading records", number, MAX_ROWS)
         for place, value in enumerate(row, start=1):
             if isinstance(value, str) and value in _ERRORS:
                 raise DataError(
-                    f"{path}: cell {_letters(place)}{number} of sheet {name!r} is the error {value}; correct "
+                    f"{path}: cell {get_column_letter(place)}{number} of sheet {name!r} is the error {value}; correct "
                     "its formula or empty the cell"
                 )
         rows.append([None if value == _NOT_AVAILABLE else value for value in row])
-    width = max((len(row) for row in rows), default=0)
-    rows = [row + [None] * (width - len(row)) for row in rows]
-    used = [place for place in range(width) if any(row[place] is not None for row in rows)]
-    return [[row[place] for place in used] for row in rows]
-
-
-def _letters(place: int) -> str:
-    """Return what Excel calls a column.
-
-    >>> _letters(2), _letters(28)
-    ('B', 'AB')
-    """
-    before, last = divmod(place - 1, 26)
-    return (_letters(before) if before else "") + chr(ord("A") + last)
+    used = sorted({place for row in rows for place, value in enumerate(row) if value is not None})
+    return [[row[place] if place < len(row) else None for place in used] for row in rows]
 
 
 def _column(values: list[Any], missing: Sequence[str]) -> Any:
-    """Return the cells of a column as one type."""
     codes = {marker for marker in missing if any(sign.isdigit() for sign in marker)}
     if codes:  # such as -9, which is a number in a sheet
         values = [None if isinstance(value, int | float) and _spelled(value) in codes else value for value in values]
@@ -361,7 +382,6 @@ def _is_fine(column: Any) -> bool:
 
 
 def _has_more_digits(column: Any) -> bool:
-    """Tell whether a column has numbers of more digits than openpyxl writes."""
     numbers = column.drop_null().to_pylist() if pa.types.is_floating(column.type) else []
     return any(float(f"{number:.{DIGITS}g}") != number for number in numbers)
 
@@ -385,7 +405,7 @@ def _refused(names: Sequence[str], columns: Sequence[Any], records: int) -> str:
 
 
 def _read(file: Path, options: ReadOptions) -> Microdata:
-    return under_schema(file, read_excel(file, content_of(file), options.table, options.markers), options)
+    return under_schema(file, read_excel(file, content_of(file), options), options)
 
 
 def _write(table: Microdata, file: Path, out: BinaryIO) -> tuple[str, ...]:
@@ -397,7 +417,7 @@ EXCEL = Format(
     (".xlsx", ".xlsm"),
     _read,
     _write,
-    tables=lambda file: sheets_in(file, content_of(file)),
+    tables=lambda file: sheets_in(file, content_of(file), ReadOptions(max_unpacked=allowed_unpacked(None))),
     options=("missing",),
     memory=12.0,
     library="openpyxl",

@@ -1,5 +1,6 @@
 """What a format of files is: its name and suffixes, what reads and writes it, and what it needs and holds."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -10,8 +11,8 @@ import pyarrow as pa
 
 from sfumato.errors import DataError, FileError, ParameterError
 from sfumato.table.atomic import reason
-from sfumato.table.file_form import Dialect, row_names_of, stating_row_names
-from sfumato.table.frames import to_arrow
+from sfumato.table.capacity import ALLOWED, in_bytes
+from sfumato.table.frames import Dialect, computed_names, row_names_of, stating_row_names, to_arrow
 from sfumato.table.microdata import Microdata
 from sfumato.table.schema import Schema
 
@@ -29,6 +30,7 @@ class ReadOptions:
     decimal: str | None = None
     encoding: str | None = None
     missing: Sequence[str] | None = None
+    max_unpacked: int | None = None  # bytes that a compressed file may hold
 
     @property
     def markers(self) -> Sequence[str]:
@@ -39,6 +41,12 @@ class ReadOptions:
     def numeric(self) -> frozenset[str]:
         """The variables of which the schema says that they are numbers."""
         return frozenset(v.name for v in self.schema or () if v.kind == "numeric" and not v.kind_by_rule)
+
+
+def allowed_unpacked(size: int | str | None) -> int | None:
+    """Return how many bytes a compressed file may hold, as said here or for the whole process; None: by the rule."""
+    size = os.environ.get(ALLOWED) if size is None else size
+    return None if size is None else in_bytes("max_unpacked", size)
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,7 @@ def under_schema(file: Path, found: pa.Table, options: ReadOptions, dialect: Dia
     arrow, origin = to_arrow(found)
     origin = replace(origin, path=file.resolve(), dialect=dialect)
     try:
-        return replace(Microdata.from_arrow(arrow, origin, stated), notes=notes)
+        return replace(Microdata.from_arrow(arrow, origin, stated), notes=(*notes, *computed_names(found.column_names)))
     except DataError as error:
         raise type(error)(f"{file}: {error}") from None
 

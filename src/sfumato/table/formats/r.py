@@ -9,6 +9,10 @@ The rule for kinds, where no schema states them:
 - NA is missing, and so is NaN.
 """
 
+import bz2
+import gzip
+import io
+import lzma
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -22,15 +26,17 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError, FileError, SfumatoError
 from sfumato.table import frames
-from sfumato.table.columns import short
-from sfumato.table.decimals import EXACT
+from sfumato.table.capacity import unpacked
+from sfumato.table.columns import short, whole_if_all
 from sfumato.table.formats.delimited import checked_names
-from sfumato.table.formats.format import Format, ReadOptions, content_of
+from sfumato.table.formats.format import Format, ReadOptions, allowed_unpacked, content_of
 from sfumato.table.microdata import Microdata
 from sfumato.table.schema import Category, Schema, Variable
 
 # The objects in a file of R: which data frames there are, and the attributes of what they hold.
 
+_PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+TIMES = 2.0  # the bytes of its objects, that a file takes in memory at least
 _EXTENSIONS = {".rds": ".rds", ".rda": ".rda", ".rdata": ".rda"}  # as the library calls them
 _ENCODINGS = {4: "latin-1", 8: "utf-8", 64: "ascii"}  # the bits by which R marks a text
 _WORDS = {"STR": "text", "REAL": "numbers", "INT": "whole numbers", "LGL": "truth values", "VEC": "a list",
@@ -106,11 +112,16 @@ def _text_of(one: Any, encoding: str) -> str | None:
     return str(one.value.decode(marks[0] if marks else encoding))
 
 
-def _frames_in(path: Path, content: bytes) -> dict[str, Vector]:
+def _frames_in(path: Path, allowed: int | None) -> dict[str, Vector]:
     """Return the objects of a file by name; that of an .rds file has none, and is called by the file's."""
     import rdata
 
+    content = content_of(path)
+    opened = next((opened for sign, opened in _PACKED.items() if content.startswith(sign)), None)
     with _damage_told(path):
+        if opened is not None:
+            packed = io.BytesIO(content)
+            content = unpacked(path, opened(packed), packed, allowed, TIMES)
         parsed = rdata.parser.parse_data(content, extension=_EXTENSIONS[path.suffix.lower()])
         encoding = parsed.extra.encoding or "utf-8"
         if parsed.object.info.type.name != "LIST":
@@ -130,7 +141,6 @@ def _damage_told(path: Path) -> Iterator[None]:
 
 
 def _frame_of(path: Path, name: str, found: Vector) -> Frame:
-    """Return a data frame by its columns."""
     if "data.frame" not in found.classes:
         raise FileError(f"{path}: {name!r} is {found.word}, not a data frame; make one of it in R: as.data.frame")
     columns = [Vector.of(one, found.encoding) for one in found.raw.value]
@@ -156,15 +166,13 @@ def _pairs(raw: Any, encoding: str) -> list[tuple[str, Any]]:
 _DAY = 86_400
 
 
-def _read_r(path: Path, content: bytes, name: str | None, stated: Schema | None) -> Microdata:
-    """Read a data frame of a file: the one named, or the only one there is.
-
-    What ``stated`` says of a variable goes before what the file says.
-    """
+def _read(path: Path, options: ReadOptions) -> Microdata:
+    """Read a data frame of a file: the one named, or the only one there is; what a schema states goes before it."""
+    stated = options.schema
     known = {variable.name: variable for variable in stated or ()}
     columns, variables = {}, []
     with _damage_told(path):
-        frame = _chosen(path, _frames_in(path, content), name)
+        frame = _chosen(path, _frames_in(path, options.max_unpacked), options.table)
         checked_names(f"{path}", list(frame.columns))
         for column, vector in frame.columns.items():
             columns[column], said = _column(path, column, vector)
@@ -240,7 +248,7 @@ def _labelled(name: str, vector: Vector, values: Any, label: str) -> tuple[Any, 
     missing, values = _user_missing(vector, values)
     if pa.types.is_string(values.type):
         return values, Variable(name, "nominal", missing=missing, label=label, labels=tuple(labels), declared=False)
-    values = _whole(values)
+    values = whole_if_all(values) if pa.types.is_floating(values.type) else values
     known = {code for code, _ in labels if code not in missing}
     present = set(values.unique().drop_null().to_pylist()) - set(missing)
     kind = "nominal" if known and present <= known else "numeric"
@@ -263,7 +271,6 @@ def _user_missing(vector: Vector, values: Any) -> tuple[tuple[Category, ...], An
 
 
 def _values(path: Path, name: str, vector: Vector) -> Any:
-    """Return a plain vector, dates and moments too."""
     if vector.kind == "STR":
         return pa.array(vector.texts(), pa.string())
     if vector.kind not in ("REAL", "INT", "LGL"):
@@ -287,14 +294,6 @@ def _values(path: Path, name: str, vector: Vector) -> Any:
     return pa.array(np.where(missing, 0.0, numbers), mask=missing)
 
 
-def _whole(values: Any) -> Any:
-    """Return codes as whole numbers, if all are."""
-    present = values.drop_null().to_numpy(zero_copy_only=False)
-    if not pa.types.is_floating(values.type) or not (np.mod(present, 1) == 0).all() or (np.abs(present) > EXACT).any():
-        return values
-    return values.cast(pa.int64())
-
-
 def _overridden(said: Variable | None, stated: Variable | None, column: Any) -> Variable | None:
     """Return a variable as a schema states it, with what the file says where it says nothing."""
     if stated is None or said is None:
@@ -313,12 +312,8 @@ def _overridden(said: Variable | None, stated: Variable | None, column: Any) -> 
     )
 
 
-def _read(file: Path, options: ReadOptions) -> Microdata:
-    return _read_r(file, content_of(file), options.table, options.schema)
-
-
 def _tables(file: Path) -> tuple[str, ...]:
-    found = _frames_in(file, content_of(file))
+    found = _frames_in(file, allowed_unpacked(None))
     return tuple(name for name, held in found.items() if "data.frame" in held.classes)
 
 

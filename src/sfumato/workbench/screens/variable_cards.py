@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from sfumato.auditing.proposals import Proposals, Proposed, proposals
 from sfumato.errors import SchemaError
 from sfumato.table.describe import MIN_RECORDS, Finding, Suggestion, describe
+from sfumato.table.households import sizes
 from sfumato.table.microdata import Microdata
-from sfumato.table.reassembly import sizes
 from sfumato.table.roles import ProposedRole, proposed_roles
 from sfumato.table.schema import Schema, Special
 from sfumato.workbench.desk import Desk

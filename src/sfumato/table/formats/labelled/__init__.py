@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import BinaryIO
 
-from sfumato.table.file_form import Family
 from sfumato.table.formats.format import Format, ReadOptions
+from sfumato.table.frames import Family
 from sfumato.table.microdata import Microdata
 
 FAMILIES: dict[str, Family] = {

@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.table import dates
-from sfumato.table.columns import as_values, declared, short
-from sfumato.table.decimals import EXACT
-from sfumato.table.file_form import Cells, Family, Labelled, LabelledForm, Moment
+from sfumato.table.columns import EXACT, as_values, declared, short
+from sfumato.table.frames import Cells, Family, Labelled, LabelledForm, Moment
 from sfumato.table.schema import Category, Variable
 
 # A variable ready to be written to a labelled file, and what the format could not hold of it.
@@ -86,7 +85,6 @@ def fit_integers(values: Floats) -> bool:
 
 
 def _all_whole(values: Floats) -> bool:
-    """Tell whether all numbers are whole ones."""
     present = values[~np.isnan(values)]
     return bool(np.array_equal(present, np.round(present)))
 
@@ -138,11 +136,6 @@ def moment_of(family: Family, form: str) -> Moment | None:
         return "time" if re.fullmatch(_STATA_TIME, found[2]) else "datetime"
     name = re.sub(r"\d*(\.\d*)?$", "", form.upper())
     return (_SPSS if family == "spss" else _SAS).get(name)
-
-
-def _usual_format(family: Family, moment: Moment) -> str:
-    """Return the format a date gets in a file where it had none."""
-    return _USUAL[family][moment]
 
 
 def to_dates(family: Family, moment: Moment, numbers: Floats) -> Any:
@@ -303,7 +296,6 @@ def _declare(result: Stored, variable: Variable, form: LabelledForm | None, loss
 
 
 def _values_among(result: Stored, codes: list[Any], ranges: list[Range]) -> bool:
-    """Tell whether a value is one of the codes, or in one of the ranges."""
     if result.text:
         return bool(codes) and bool(np.isin(result.values.astype(str), codes).any())
     inside = (((result.values >= low) & (result.values <= high)).any() for low, high in ranges)
@@ -387,7 +379,8 @@ def stored(
     else:
         result = _values(variable, column, family, form, losses)
     result.label = variable.label
-    if before is not None and form is not None and same is None and _dates_as_numbers(before.family, form):
+    foreign = form is not None and same is None and _was_number(form)
+    if before is not None and form is not None and foreign and moment_of(before.family, form.format):
         losses.add("dates that were read as numbers stay numbers of the file read", variable.name)
     _dress(result, variable, family, same)
     if family == "spss":
@@ -397,11 +390,6 @@ def stored(
         _put_back(result, family, cells, losses, follows=follows)
     _keep_labels(result, family, losses)
     return result
-
-
-def _dates_as_numbers(family: Family, form: LabelledForm) -> bool:
-    """Tell whether a column had the format of a date, but was read as numbers."""
-    return _was_number(form) and moment_of(family, form.format) is not None
 
 
 def _dress(result: Stored, variable: Variable, family: Family, same: LabelledForm | None) -> None:
@@ -421,7 +409,7 @@ def _format(result: Stored, family: Family, same: LabelledForm | None) -> str:
     if same is not None and (same.text, same.moment) == (result.text, result.moment) and not result.numbered:
         return same.format
     if result.moment:
-        return _usual_format(family, result.moment)
+        return _USUAL[family][result.moment]
     if family == "spss" and not result.text:
         return "F8.0" if _all_whole(result.values) else "F8.2"
     return ""
@@ -436,7 +424,8 @@ def _values(
         return _numbers(variable, column, whole=form is not None and form.whole)
     moment = _moment_in(categories)
     if moment:
-        return _moments(variable, column, family, moment)
+        numbers = from_dates(family, moment, categories)
+        return Stored(variable.name, _spread(numbers, column), moment=moment)
     was_number = _was_number(form)
     if not categories and form is not None and form.text:
         return _texts(variable, column)
@@ -466,14 +455,9 @@ def _numbers(variable: Variable, values: Floats, *, whole: bool) -> Stored:
     return Stored(variable.name, np.array(values, np.float64), whole=whole, labels=dict(variable.labels))
 
 
-def _moments(variable: Variable, column: NDArray[Any], family: Family, moment: Moment) -> Stored:
-    return Stored(variable.name, _spread(from_dates(family, moment, variable.categories), column), moment=moment)
-
-
 def _dates(
     variable: Variable, days: Floats, family: Family, form: LabelledForm | None, moments: pa.DataType | None
 ) -> Stored:
-    """Return dates as the numbers of a file: moments if they were such, or if one has a time of day."""
     came = form.moment == "datetime" if form else moments is not None and pa.types.is_timestamp(moments)
     moment: Moment = "datetime" if came or not _all_whole(days) else "date"
     return Stored(variable.name, _from_days(family, moment, days), moment=moment, labels=dict(variable.labels))
@@ -503,7 +487,6 @@ def _numbered(variable: Variable, column: NDArray[Any], form: LabelledForm | Non
 
 
 def _free_codes(count: int, taken: tuple[Category, ...], ranges: tuple[Range, ...]) -> list[int]:
-    """Return codes from 1 on that are not declared missing."""
     codes: list[int] = []
     code = 1
     while len(codes) < count:
@@ -524,7 +507,6 @@ def _spread(values: Floats, codes: NDArray[Any]) -> Floats:
 
 
 def _keep_labels(result: Stored, family: Family, losses: Losses) -> None:
-    """Leave out the labels that the format cannot hold."""
     if not result.labels:
         return
     if family == "sas":

@@ -2,6 +2,7 @@
 
 import os
 import re
+import struct
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import FileError
-from sfumato.table.file_form import Family, Labelled
 from sfumato.table.formats.labelled import FAMILIES, NAMES, WRITTEN
-from sfumato.table.formats.labelled.raw_file import Compression, without_time, write_weight
+from sfumato.table.formats.labelled.reading import DICTIONARY, WEIGHT, Compression, byte_order, places
 from sfumato.table.formats.labelled.variables import (
     Losses,
     Stored,
@@ -23,6 +23,7 @@ from sfumato.table.formats.labelled.variables import (
     stored,
     tell_only_what_is_there,
 )
+from sfumato.table.frames import Family, Labelled
 from sfumato.table.microdata import Microdata
 from sfumato.table.present import as_it_leaves, is_masked, is_protected
 
@@ -41,7 +42,6 @@ SMALLEST = {"spss": 0.0, "stata": 0.0, "sas": 5.4e-79}  # what is nearer to zero
 
 
 def _check_names(path: object, family: Family, names: Iterable[str], version: int = 0) -> None:
-    """Refuse names that the format does not allow."""
     seen: dict[str, str] = {}
     for name in names:
         wrong = _wrong_name(family, name, version)
@@ -187,7 +187,6 @@ def _without_words_of_the_file(table: Microdata) -> Microdata:
 
 
 def _columns(table: Microdata, path: Path, family: Family, version: int, losses: Losses) -> _Columns:
-    """Return the variables as the file holds them, within its limits."""
     columns: _Columns = {}
     moments = dict(table.origin.moments)
     for variable in table.schema:
@@ -235,7 +234,6 @@ def _of_spss(columns: _Columns, same: Labelled | None, compression: Compression)
 
 
 def _of_stata(columns: _Columns, version: int) -> dict[str, Any]:
-    """Return what the library is told of a Stata file beyond that."""
     letters = {
         name: sorted({*column.tags.values(), *(value for value in column.labels if isinstance(value, str))})
         for name, column in columns.items()
@@ -248,7 +246,6 @@ def _of_stata(columns: _Columns, version: int) -> dict[str, Any]:
 
 
 def _of_sas(same: Labelled | None, version: int) -> dict[str, Any]:
-    """Return what the library is told of a SAS transport file beyond that."""
     return {"table_name": same.table if same and same.table else None, "file_format_version": version}
 
 
@@ -317,7 +314,6 @@ def _missing_ranges(columns: _Columns) -> dict[str, list[Any]] | None:
 
 
 def _frame(columns: _Columns, family: Family) -> Any:
-    """Return the columns as a frame the library takes."""
     try:
         import polars as pl
     except ModuleNotFoundError:
@@ -344,3 +340,45 @@ def _series(pl: Any, column: Stored, family: Family) -> Any:
     mixed[missing] = None
     mixed[list(column.tags)] = list(column.tags.values())
     return pl.Series(column.name, mixed.tolist(), dtype=pl.Object)
+
+
+# Files without the time at which they were written: the same table gives the same file.
+
+# SPSS: nine characters of the date and eight of the time stand before the label of the file
+_SPSS_MOMENT = (92, b"01 Jan 80" + b"00:00:00")
+# Stata before version 13: behind the label of 81 bytes, 17 characters and a zero
+_STATA_MOMENT = (91, b"01 Jan 1980 00:00\0")
+_STATA_TAGGED = re.compile(rb"(<timestamp>)(.)(.*?)(</timestamp>)", re.DOTALL)
+_SAS_MOMENT = re.compile(rb"\d\d[A-Z]{3}\d\d:\d\d:\d\d:\d\d")
+_SAS_HEADER = 7 * 80  # bytes: library and member, each with when it was made and changed
+
+
+def without_time(path: str | Path, family: Family) -> None:
+    """Put the first day of 1980 in place of the moments at which a file says that it was made."""
+    with Path(path).open("r+b") as file:
+        head = file.read(1024)
+        if family == "spss":
+            changes = [_SPSS_MOMENT]
+        elif family == "sas":
+            changes = [(found.start(), b"01JAN80:00:00:00") for found in _SAS_MOMENT.finditer(head[:_SAS_HEADER])]
+        elif head.startswith(b"<stata_dta>"):
+            found = _STATA_TAGGED.search(head)
+            moment = b"01 Jan 1980 00:00"
+            fits = found is not None and len(found[3]) == len(moment)
+            changes = [(found.start(3), moment)] if found is not None and fits else []
+        else:
+            changes = [_STATA_MOMENT]
+        for place, moment in changes:
+            file.seek(place)
+            file.write(moment)
+
+
+def write_weight(path: str | os.PathLike[str], name: str) -> bool:
+    """Declare a variable of a complete UTF-8 file its weight; say whether it was found there."""
+    with Path(path).open("r+b") as file:
+        order = byte_order(file.read(DICTIONARY))
+        place = next((place for place, found in places(file, order, "utf-8").items() if found == name), 0)
+        if place:
+            file.seek(WEIGHT)
+            file.write(struct.pack(f"{order}i", place))
+    return bool(place)
