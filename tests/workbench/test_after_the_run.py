@@ -1,6 +1,8 @@
 """Audit, Decide and Release: what a run found is shown, repaired, signed and given out."""
 
+import io
 import json
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -190,6 +192,22 @@ def test_the_release_lists_what_goes_out_and_gives_it(swept: Bench) -> None:
     script = (swept.desk.folder / "reproduce.sh").read_text()
     assert str(json.loads((swept.desk.folder / "plan.json").read_text())["seed"]) in script
     assert "END_OF_SCHEMA" in words
+
+
+def test_the_release_as_a_zip_has_what_goes_out_and_nothing_else(swept: Bench) -> None:
+    folder = swept.desk.folder / "release"
+    (folder / "of-an-earlier-run.csv").write_text("secret\n")
+    answer = swept.get("download/release")
+    assert answer.headers["content-type"] == "application/zip"
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as packed:
+        names = set(packed.namelist())
+        assert names == {path.name for path in folder.iterdir()} - {"of-an-earlier-run.csv"}
+        assert all(packed.read(name) == (folder / name).read_bytes() for name in names)
+    assert swept.get("download/release").content == answer.content
+    next(folder.glob("*.protected.*")).unlink()
+    (folder / "about.md").unlink()
+    (folder / "about.md").symlink_to(swept.desk.folder / "reproduce.sh")
+    assert swept.get("download/release").status_code == 422
 
 
 def test_a_sweep_of_the_terminal_is_gone_on_with(made_once: Path, tmp_path: Path) -> None:

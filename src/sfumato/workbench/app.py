@@ -229,9 +229,10 @@ class Pages:
             raise HTTPException(404)
 
         def made() -> Response:
-            name, text = make(self.desk, self.desk.now().draft, dict(request.query_params))
+            name, content = make(self.desk, self.desk.now().draft, dict(request.query_params))
+            kind = "application/zip" if name.endswith(".zip") else "text/csv; charset=utf-8"
             headers = {"content-disposition": f'attachment; filename="{name}"'}
-            return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
+            return Response(content, media_type=kind, headers=headers)
 
         return await run_in_threadpool(made)
 

@@ -1,5 +1,7 @@
 """Screen 12, Release: what goes out, what stays inside, and the scripts that make it again."""
 
+import io
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +11,8 @@ from sfumato.project.scripts import PYTHON, SHELL
 from sfumato.project.tables import digest
 from sfumato.workbench.desk import Desk, stamp
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.latest import latest, signature
-from sfumato.workbench.screens.screen import SameCommand, Screen
+from sfumato.workbench.latest import Latest, latest, signature
+from sfumato.workbench.screens.screen import Refused, SameCommand, Screen
 
 INSIDE = {
     "report.html": "internal report: every figure, the map, the records at risk",
@@ -41,11 +43,7 @@ class ListedFile:
 def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
     """List what goes out and what stays."""
     found = latest(desk, draft)
-    folder = desk.folder / "release"
-    names = sorted(path.name for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
-    released = found.summary.released if found.summary is not None else ""
-    earlier = [name for name in names if found.summary is not None and name != released and name not in OUTSIDE]
-    names = [name for name in names if name not in earlier]
+    released, names, earlier = _in_release(desk, found)
     return {
         "found": found,
         "summary": found.summary,
@@ -58,8 +56,32 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         "inside": [_listed(desk, name, words) for name, words in INSIDE.items() if (desk.folder / name).is_file()],
         "shell": _text(desk.folder / SHELL),
         "python": _text(desk.folder / PYTHON),
-        "place": str(folder),
+        "place": str(desk.folder / "release"),
     }
+
+
+def _in_release(desk: Desk, found: Latest) -> tuple[str, list[str], list[str]]:
+    """Return the name of the protected file, all names that go out, and those that an earlier run left there."""
+    folder = desk.folder / "release"
+    names = sorted(path.name for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
+    released = found.summary.released if found.summary is not None else ""
+    earlier = [name for name in names if found.summary is not None and name != released and name not in OUTSIDE]
+    return released, [name for name in names if name not in earlier], earlier
+
+
+def download(desk: Desk, draft: Draft, query: Mapping[str, str]) -> tuple[str, bytes]:
+    """Return all that goes out as one zip; the same files give the same bytes. Nothing else of the folder is in it."""
+    _, names, _ = _in_release(desk, latest(desk, draft))
+    if not names:
+        raise Refused("", "there is no release yet")
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as packed:
+        for name in names:
+            path = desk.folder / "release" / name
+            if path.is_symlink():
+                raise Refused("", f"{name} in the release leads elsewhere; take it out")
+            packed.writestr(zipfile.ZipInfo(name), path.read_bytes(), zipfile.ZIP_DEFLATED)
+    return f"{desk.folder.stem}-release.zip", content.getvalue()
 
 
 def _listed(desk: Desk, place: str, words: str, *, hashed: bool = False) -> ListedFile:
@@ -94,4 +116,5 @@ SCREEN = Screen(
     ready=lambda desk, draft: "" if draft.confirmed else "Open a file first, and confirm how it is read.",
     done=lambda desk, draft: False,
     same=same,
+    download=download,
 )

@@ -121,5 +121,7 @@ class Screen:
     ready: "Callable[[Desk, Draft], str]" = lambda desk, draft: ""
     done: "Callable[[Desk, Draft], bool]" = lambda desk, draft: False  # whether the steward is through with it
     same: "Callable[[Desk, Draft], SameCommand | None]" = lambda desk, draft: None
-    download: "Callable[[Desk, Draft, Mapping[str, str]], tuple[str, str]] | None" = None  # name and text of a file
+    download: "Callable[[Desk, Draft, Mapping[str, str]], tuple[str, str | bytes]] | None" = (
+        None  # a file: name, content
+    )
     optional: bool = False
