@@ -64,24 +64,14 @@ def audit(
     A protected value is one of an analysed variable that the protected table does not show as it was: blank, changed,
     coarsened, or its variable removed. Each route back (weight, order of the records, household members, ids, other
     columns alone and together, sums, the tables ``beside``) is compared with the best guess from the published value
-    alone. A route is an alarm if it gets right more than ``margin`` above the guess, and more than luck: with a chance
-    of 1 % of any false alarm in the audit, corrected for all that was tried. Where protected values are few, it is
-    enough that the relation holds for nine in ten unprotected values. Of a variable with few values other columns must
-    moreover give back two thirds of what the guess leaves open: less is an association such as users of the file are
-    after. The best guess is granted the distribution of the protected values. If that alone tells them, such as where
-    one region was blanked or a variable of two values changed, a route is an alarm if it gives two thirds of what a
-    guess from the file alone leaves open. Of a number that is published nearly as it was, it is an alarm if a route
-    exceeds the guess by the ``margin`` in what is met exactly.
-
-    A category is right if it is the true one, a number if its rank is off by at most ``near`` of the records.
+    alone. A route is an alarm if it gets right more than ``margin`` above the guess, and more than luck, with a chance
+    of 1 % of any false alarm in the audit. docs/how-to/audit.md says how else it is judged: few values, associations,
+    an intruder with the file alone, numbers met exactly. A category is right if it is the true one, a number if its
+    rank is off by at most ``near`` of the records.
 
     ``order`` names, for each protected record, the record of the original (from 0); without it records are matched by
     id, by position, or by the variables that were not touched. ``rng`` draws the sample that large tables are looked
-    through with.
-
-    Of tables in parts a ``sample`` of the records is audited, the same in both: by position, or by ``order``, which may
-    be the random one of a release in parts. Up to half of it are records with suppressed values, and up to a quarter
-    others that show the same categories; the rest is drawn at random.
+    through with. Of tables in parts a ``sample`` of the records is audited, the same in both.
 
     >>> import pyarrow as pa
     >>> from sfumato.table.schema import Schema, Variable

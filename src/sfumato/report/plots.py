@@ -305,8 +305,7 @@ def pair_map(
         if np.isfinite(value) and set(pair) <= set(order)
         for one, other in (pair, pair[::-1])
     ]
-    size = max(9, min(26, 620 // max(len(order), 1)))
-    side = width or size * len(order)
+    axes, side, _ = _grid(order, width)
     shades = [PALE, WARN] if direction.lower_is_better else [WARN, AFTER]
     legend = {
         "title": f"{title} ({direction.better} is better)",
@@ -315,8 +314,7 @@ def pair_map(
         "titleLimit": 400,
     }
     encoding = {
-        "x": name("a", sort=order, title=None, axis={"labelAngle": -50, "labelLimit": 150, **BARE}),
-        "y": name("b", sort=order, title=None, axis={"labelLimit": 170, **BARE}),
+        **axes,
         "color": number("value", scale={"range": shades, "zero": direction.lower_is_better}, legend=legend),
         "tooltip": [name("a", title="variable"), name("b", title="with"), number("value", title=title, format=".4g")],
     }
@@ -324,6 +322,14 @@ def pair_map(
     words = f"Heat map of {len(order)} variables: {title} of each pair"
     drawn = unit(square, encoding, data=values(cells))
     return dressed({**drawn, "width": side, "height": side, "description": words})
+
+
+def _grid(order: Sequence[str], width: int | None) -> tuple[Spec, int, int]:
+    """Return the axes of a square for each pair of variables, the side of the picture, and that of a square."""
+    size = max(9, min(26, 620 // max(len(order), 1)))
+    x = name("a", sort=order, title=None, axis={"labelAngle": -50, "labelLimit": 150, **BARE})
+    y = name("b", sort=order, title=None, axis={"labelLimit": 170, **BARE})
+    return {"x": x, "y": y}, width or size * len(order), size
 
 
 def worst_first(by_pair: Mapping[tuple[str, str], float], direction: Directed) -> list[str]:
@@ -353,11 +359,9 @@ def pair_heat_map(found: Usefulness, *, width: int | None = None) -> Spec:
         for pair in found.drawn
         for one, other in ((pair.first, pair.second), (pair.second, pair.first))
     ]
-    size = max(9, min(26, 620 // max(len(order), 1)))
-    side = width or size * len(order)
+    axes, side, size = _grid(order, width)
     base = {
-        "x": name("a", sort=order, title=None, axis={"labelAngle": -50, "labelLimit": 150, **BARE}),
-        "y": name("b", sort=order, title=None, axis={"labelLimit": 170, **BARE}),
+        **axes,
         "tooltip": [
             name("a", title="variable"),
             name("b", title="with"),
