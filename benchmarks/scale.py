@@ -6,10 +6,10 @@ included, and memory is the most that one process had: resident, and of that wha
 system cannot simply drop. The group-by of DuckDB and Polars counts the combinations of the 5 keys of the protected
 table, which is the core of KAnonymity; KAnonymity also reads the original's keys to tell whether they were perturbed.
 
-Measured (docs/how-to/larger-than-memory.md): at 10^7 records KAnonymity 2.3 CPU s and 290 MB, of which the scan 1.7 CPU
-s, 2.0 to 2.3 times DuckDB's group-by in the same runs; with IndividualRisk, InformationLoss and IntervalOverlap
-("four") 4.8 CPU s and 370 MB; with GlobalDataUtility ("all five") 32 to 36 CPU s and 730 MB, 490 of them no mapped
-file. At 10^8 "four" 50 CPU s and 310 MB, "all five" 526 CPU s.
+Measured (docs/how-to/larger-than-memory.md), beside other work: at 10^7 records KAnonymity 2.5 CPU s and 290 MB, of
+which the scan 1.7 CPU s, 2.3 to 2.9 times DuckDB's group-by in the same runs; with IndividualRisk, InformationLoss and
+IntervalOverlap ("four") 4.8 CPU s and 370 MB; with GlobalDataUtility ("all five") 36 CPU s and 730 MB, 490 of them no
+mapped file. At 10^8 "four" 50 CPU s and 310 MB, "all five" 526 CPU s.
 
     python benchmarks/scale.py [--records 1e6] [--growth] [--folder FOLDER]
 
