@@ -90,6 +90,9 @@ from .report.notebook import plot as plot
 from .report.report import write_report as write_report
 from .report.summarise import summarise as summarise
 from .report.verdict import SweepFacts as SweepFacts
+from .risk.attack_and_control import Inference as Inference
+from .risk.attack_and_control import Linkability as Linkability
+from .risk.attack_and_control import SinglingOut as SinglingOut
 from .risk.attribution import DCAP as DCAP
 from .risk.attribution import TCAP as TCAP
 from .risk.attribution import DiSCO as DiSCO
@@ -99,11 +102,9 @@ from .risk.diversity import LDiversity as LDiversity
 from .risk.diversity import TCloseness as TCloseness
 from .risk.exposed_amounts import ExposedAmounts as ExposedAmounts
 from .risk.individual import IndividualRisk as IndividualRisk
-from .risk.inference import Inference as Inference
 from .risk.interval import RankInterval as RankInterval
 from .risk.interval import SpreadInterval as SpreadInterval
 from .risk.k_anonymity import KAnonymity as KAnonymity
-from .risk.linkability import Linkability as Linkability
 from .risk.log_linear import LogLinearRisk as LogLinearRisk
 from .risk.match_probability import MatchProbability as MatchProbability
 from .risk.nearest_record import NearestRecord as NearestRecord
@@ -113,7 +114,6 @@ from .risk.rank_attack import RankSwappingAttack as RankSwappingAttack
 from .risk.reidentification import Reidentification as Reidentification
 from .risk.robust_mahalanobis import RobustMahalanobisRisk as RobustMahalanobisRisk
 from .risk.sample_uniques import SampleUniques as SampleUniques
-from .risk.singling_out import SinglingOut as SinglingOut
 from .risk.suda import SUDA2 as SUDA2
 from .table.bands import age_at as age_at
 from .table.files import read as read

@@ -95,7 +95,6 @@ def _told(pooled: SortedColumn, upto: NumbersInFile, side: int) -> Iterator[tupl
 # the measures
 
 Floats = NDArray[np.float64]
-RecordFlags = Callable[[Microdata, Microdata], Iterator[NDArray[np.bool_]]]
 PERCENTS = tuple(float(p) for p in range(1, 11))
 MISSING = "a value missing in either table is left out (it is neither inside nor outside) and counted"
 
@@ -164,19 +163,9 @@ class IntervalDisclosure(Measure):
             notes=notes,
         )
 
+    @abstractmethod
     def _counted(self, pair: Pair, names: tuple[str, ...], name: str) -> Inside:
         """Count the values of one of the variables inside their intervals, part by part."""
-        inside = self._intervals(pair, names, name)
-
-        def of(before: Microdata, after: Microdata) -> Inside:
-            present = ~(np.isnan(before.columns[name]) | np.isnan(after.columns[name]))
-            return Inside.of(inside(before, after), present)
-
-        return pair.total(of)
-
-    @abstractmethod
-    def _intervals(self, pair: Pair, names: tuple[str, ...], name: str) -> RecordFlags:
-        """Return what tells of a part, size by size, which original values lie inside; a missing one does not."""
 
 
 def _by_record(variables: Iterable[Inside], sizes: int) -> Floats:
@@ -237,7 +226,10 @@ class RankInterval(IntervalDisclosure):
     def _counted(self, pair: Pair, names: tuple[str, ...], name: str) -> Inside:
         if pair.original.values_if_they_fit(name) is None or pair.protected.values_if_they_fit(name) is None:
             return self._sorted(pair, name)
-        return super()._counted(pair, names, name)
+        places_of = _places_at_hand(pair, name)
+        n = pair.protected.values(name).present
+        below, above = self._widths(n)
+        return pair.total(lambda *parts: self._inside(*places_of(*parts), n, below, above))
 
     def _widths(self, n: int) -> tuple[list[int], list[int]]:
         """Return by how many ranks each interval goes down and up, of n values."""
@@ -246,39 +238,38 @@ class RankInterval(IntervalDisclosure):
         return below, above
 
     def _sorted(self, pair: Pair, name: str) -> Inside:
-        """Count the values inside where ranks come from files; the rule is that of ``_intervals``."""
+        """Count the values inside where ranks come from files."""
         n = pair.protected.total(partial(_present, name))["records"]
         below, above = self._widths(n)
         return merged(self._inside(before, after, n, below, above).summary() for before, after in places(pair, name))
 
     def _inside(self, before: Places, after: Places, n: int, below: list[int], above: list[int]) -> Inside:
+        """Count the values inside, of n present ones of the protected table.
+
+        With r the rank of y, y_(r - d) <= x if more than r - d protected values are no larger than x, and
+        x <= y_(r + d) if no more than r + d are smaller; far away is what lies beyond all of them.
+        """
         rank, present = after.ranks(last=self.ties == "last"), before.present & after.present
         down = np.where(before.upto > 0, np.ceil(rank) - before.upto + 1, np.inf)
         up = np.where(before.below < n, before.below - np.floor(rank), np.inf)
         inside = (present & (down <= lower) & (up <= upper) for lower, upper in zip(below, above, strict=True))
         return Inside.of(inside, present)
 
-    def _intervals(self, pair: Pair, names: tuple[str, ...], name: str) -> RecordFlags:
-        ours, theirs = pair.original.values(name), pair.protected.values(name)
-        n = theirs.present
-        below, above = self._widths(n)
-        # with r the rank of y, y_(r - d) <= x if more than r - d protected values are no larger than x, and
-        # x <= y_(r + d) if no more than r + d are smaller; far away is what lies beyond all of them, or is missing
-        far = 2 * n + 1
-        smaller, upto = theirs.below(ours.values), theirs.not_above(ours.values)
-        rank = theirs.ranks(theirs.values) if self.ties == "mean" else theirs.not_above(theirs.values) - 1
-        upto, smaller = (np.append(side, end) for side, end in ((np.where(upto > 0, upto, -far), -far), (smaller, far)))
-        smaller[smaller == n] = far
-        low, high = np.append(np.ceil(rank), far).astype(np.int64), np.append(np.floor(rank), far).astype(np.int64)
 
-        codes = pair.original.coder((name,)), pair.protected.coder((name,))
+def _places_at_hand(pair: Pair, name: str) -> Callable[[Microdata, Microdata], tuple[Places, Places]]:
+    """Return what tells the places of the original and protected values of a part, where all values fit."""
+    ours, theirs = pair.original.values(name), pair.protected.values(name)
+    codes = pair.original.coder((name,)), pair.protected.coder((name,))
+    places = [  # by code, the last for missing
+        tuple(np.append(side, -1).astype(np.int64) for side in (theirs.below(values), theirs.not_above(values)))
+        for values in (ours.values, theirs.values)
+    ]
 
-        def inside(before: Microdata, after: Microdata) -> Iterator[NDArray[np.bool_]]:
-            x, y = codes[0](before)[:, 0], codes[1](after)[:, 0]
-            down, up = low[y] - upto[x] + 1, smaller[x] - high[y]
-            return ((down <= lower) & (up <= upper) for lower, upper in zip(below, above, strict=True))
+    def of(before: Microdata, after: Microdata) -> tuple[Places, Places]:
+        x, y = codes[0](before)[:, 0], codes[1](after)[:, 0]
+        return Places(places[0][0][x], places[0][1][x]), Places(places[1][0][y], places[1][1][y])
 
-        return inside
+    return of
 
 
 @catalogued(
@@ -311,12 +302,12 @@ class SpreadInterval(IntervalDisclosure):
 
     percents: tuple[float, ...] = PERCENTS
 
-    def _intervals(self, pair: Pair, names: tuple[str, ...], name: str) -> RecordFlags:
+    def _counted(self, pair: Pair, names: tuple[str, ...], name: str) -> Inside:
         deviation = pair.protected.moments(names).spread[names.index(name)]
         halves = [p / 100 * deviation / 2 for p in self.percents]
 
-        def inside(before: Microdata, after: Microdata) -> Iterator[NDArray[np.bool_]]:
+        def of(before: Microdata, after: Microdata) -> Inside:
             x, y = before.columns[name], after.columns[name]
-            return ((x >= y - half) & (x <= y + half) for half in halves)
+            return Inside.of(((x >= y - half) & (x <= y + half) for half in halves), ~(np.isnan(x) | np.isnan(y)))
 
-        return inside
+        return pair.total(of)
