@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.risk.attacks import AlikeAttack, Attack, FewestChanged, LookedFor, PublishedRecords
-from sfumato.risk.points import with_missing_apart
+from sfumato.risk.points import Ends, SoughtRecords, Space, linked, with_missing_apart
 
 Rows = NDArray[Any]
 
@@ -48,3 +48,14 @@ def nearest(before: Rows, after: Rows, here: Rows, there: Rows) -> Rows:
     here, there, space = with_missing_apart(here, there)
     attack = LookedFor.of(before, after, here, there, space)
     return attack.chance(*attack.among(after, there, space))
+
+
+def own_is_nearest(here: Rows, there: Rows, *, share: bool) -> tuple[Rows, Rows]:
+    """Tell how surely row i of ``there`` is the nearest, or second nearest, of all its rows to row i of ``here``."""
+    space = Space.between(Ends.of(here), Ends.of(there))
+    return linked(*SoughtRecords.euclidean(here, there, space).among(there), share=share)
+
+
+def own_is_nearest_mixed(here: Rows, there: Rows, *, share: bool) -> tuple[Rows, Rows]:
+    """Tell the same in the capped city-block distance of ``mixed_distance``, which holds all kinds of variables."""
+    return linked(*SoughtRecords.gower(here, there).among(there), share=share)

@@ -1,6 +1,7 @@
 """Singling out, linkability and inference, against plain loops, by hand and by theory."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from sfumato import Inference, Linkability, Measure, Microdata, NotApplicable, ParameterError, SinglingOut
+from sfumato.kernels import mixed_distance
 from sfumato.risk.attack_and_control import excess, wilson
 from sfumato.risk.nearest_links import Bridge, inferred, inferred_by_others, linked, linked_by_others
 from sfumato.table.treatment import Treatment
@@ -134,6 +136,12 @@ def points(rng: np.random.Generator, n: int, coarse: bool) -> Points:
     return np.column_stack([numeric, rng.integers(0, 2, n) * 2.0])
 
 
+def bridged(before: Any, after: Any, units: Any) -> Bridge:
+    """Take records as points, and keep no search."""
+    people, file = mixed_distance.Points.of(before, units), mixed_distance.Points.of(after)
+    return Bridge(people, file, units, lambda _, search: search())
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10**6), st.integers(2, 14), st.integers(1, 14), st.booleans(), st.booleans())
 def test_by_reference_inference_is_a_draw_from_the_nearest(
@@ -143,7 +151,7 @@ def test_by_reference_inference_is_a_draw_from_the_nearest(
     before, after = points(rng, n, coarse), points(rng, m, coarse)
     truth, shown = (rng.integers(-1, 3, size).astype(np.int32) for size in (n, m))
     units = np.arange(n) if alone else rng.integers(0, max(n // 2, 1), n)
-    bridge = Bridge.of(before, after, units)
+    bridge = bridged(before, after, units)
     found = inferred(bridge, truth, shown)
     distances = apart(before, after)
     for i in range(n):
@@ -166,9 +174,7 @@ def test_by_reference_linking_goes_there_and_back(seed: int, n: int, m: int, coa
     rng = np.random.default_rng(seed)
     first, second = (points(rng, n, coarse) for _ in range(2))
     their_first, their_second = (points(rng, m, coarse) for _ in range(2))
-    one, two = (
-        Bridge.of(ours, theirs, np.arange(n)) for ours, theirs in ((first, their_first), (second, their_second))
-    )
+    one, two = (bridged(ours, theirs, np.arange(n)) for ours, theirs in ((first, their_first), (second, their_second)))
     found = linked(one, two)
     out, back = apart(first, their_first), apart(their_second, second)
     for i in range(n):
@@ -191,7 +197,7 @@ def test_by_reference_relatives_are_passed_over(seed: int, n: int, households: i
     if len(np.unique(units)) < 2:
         return
     first, second = rng.random((n, 1)), rng.random((n, 1))  # no ties
-    one, two = (Bridge.of(side, side, units) for side in (first, second))
+    one, two = (bridged(side, side, units) for side in (first, second))
     truth = rng.integers(0, 2, n).astype(np.int32)
     others, links = inferred_by_others(one, truth), linked_by_others(one, two)
     out, back = apart(first, first), apart(second, second)

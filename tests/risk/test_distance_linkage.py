@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from single_attacks import own_is_nearest
 
 from sfumato import DistanceLinkage, IndividualRanking, Microdata, NotApplicable, ParameterError, Schema, Variable
 from sfumato.kernels import boxes
 from sfumato.kernels.euclidean_distance import compiled, nearer_and_tied
-from sfumato.risk.points import own_is_nearest
 from tables import incomes, numbers
 
 Floats = NDArray[np.float64]

@@ -27,10 +27,10 @@ from sfumato import (
 from sfumato.risk import household_attack
 from sfumato.risk.attacks import agree
 from sfumato.risk.household_attack import (
+    Members,
     _paired_by_subsets,
     _paired_one_by_one,
     alike_households,
-    households_in_groups,
     nearest_households,
 )
 
@@ -167,7 +167,7 @@ def test_without_its_number_a_household_is_as_sure_as_what_its_members_share() -
     # 2/5. a woman alone: 1/5. the man alone is the only one of B
     by_groups = [0.35, 0.35, 0.4, 0.2, 1]
     group = np.array([0, 0, 0, 0, 0, 0, 0, 1])
-    assert households_in_groups(*_codes(HOMES, HOMES), HOMES_OF, group).tolist() == pytest.approx(by_groups)
+    assert Members.of(*_codes(HOMES, HOMES)).in_groups(HOMES_OF, group).tolist() == pytest.approx(by_groups)
     # the man of B is a group of one, as he is a household of one; nobody else is a whole group
     assert alike_households(*_codes(HOMES, HOMES), HOMES_OF, group).tolist() == [0, 0, 0, 0, 1]
     # one member alone finds less: a woman of A 1/5, a man 1/2, he of B for sure: .35, .35, 1/5, 1/5, 1
@@ -190,7 +190,7 @@ def test_a_column_that_parts_households_makes_them_found_by_all_members() -> Non
     # a woman alone in three, one of two there: 1/6; the man alone is the only one of B
     group = np.array([0, 0, 1, 1, 2, 2, 1, 3])
     expected = [1 / 2, 3 / 8, 1 / 2, 1 / 6, 1]
-    assert households_in_groups(*_codes(data, data), HOMES_OF, group).tolist() == pytest.approx(expected)
+    assert Members.of(*_codes(data, data)).in_groups(HOMES_OF, group).tolist() == pytest.approx(expected)
     # taking groups for households: the first couple, the two women and the man are the only ones of their kind
     assert alike_households(*_codes(data, data), HOMES_OF, group).tolist() == [1, 0, 1, 0, 1]
     assert found.value == pytest.approx(3 / 5)
@@ -249,7 +249,7 @@ def test_households_in_groups_are_those_counted_one_by_one(seed: int, homes: int
             like = (after == kind).all(axis=1) & (group == group[mine[0]])
             shares.append((like & (unit == number)).sum() / max(like.sum(), 1))
         expected.append(float(np.mean(shares)) / holding if own else 0.0)
-    assert households_in_groups(before, after, unit, group).tolist() == pytest.approx(expected)
+    assert Members.of(before, after).in_groups(unit, group).tolist() == pytest.approx(expected)
 
 
 @settings(max_examples=30, deadline=None)
@@ -263,7 +263,7 @@ def test_what_is_too_large_to_lay_side_by_side_is_found_alike(seed: int, homes: 
 
     def found() -> list[list[float]]:
         several = alike_households(before, after, unit), alike_households(before, after, unit, group)
-        return [one.tolist() for one in (*several, households_in_groups(before, after, unit, group))]
+        return [one.tolist() for one in (*several, Members.of(before, after).in_groups(unit, group))]
 
     side_by_side = found()
     with pytest.MonkeyPatch.context() as patched:
@@ -385,8 +385,8 @@ def test_households_of_more_than_eight_are_not_looked_for_by_distance() -> None:
 def test_a_household_whose_members_are_in_two_groups_is_not_found() -> None:
     """Group 0 has two records like either member, of which one is a stranger's: who looks there finds one, not both."""
     keys, home = np.zeros((3, 1), dtype=np.int32), np.array([0, 0, 1])
-    assert households_in_groups(keys, keys, home, np.array([0, 1, 0])).tolist() == [0.0, 0.25]
-    assert households_in_groups(keys, keys, home, np.array([0, 0, 1]))[0] == 1.0
+    assert Members.of(keys, keys).in_groups(home, np.array([0, 1, 0])).tolist() == [0.0, 0.25]
+    assert Members.of(keys, keys).in_groups(home, np.array([0, 0, 1]))[0] == 1.0
 
 
 def test_how_many_households_are_compared_at_a_time_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -399,7 +399,7 @@ def test_how_many_households_are_compared_at_a_time_changes_nothing(monkeypatch:
     def figures() -> list[list[float]]:
         return [
             alike_households(before, after, home).tolist(),
-            households_in_groups(before, after, home, group).tolist(),
+            Members.of(before, after).in_groups(home, group).tolist(),
             nearest_households(points, moved, home).tolist(),
         ]
 

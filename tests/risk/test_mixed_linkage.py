@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from single_attacks import own_is_nearest_mixed
 
 from sfumato import DistanceLinkage, Microdata, NotApplicable, ParameterError, Schema, Variable, catalogue
-from sfumato.risk.points import own_is_nearest_mixed
 from sfumato.table.treatment import Treatment
 from tables import incomes, numbers, persons
 

@@ -16,9 +16,9 @@ from sfumato.about import MeasureAbout
 from sfumato.core import Measure
 from sfumato.errors import NotApplicable
 from sfumato.kernels.boxes import distinct
-from sfumato.kernels.spread import mean_and_spread, standardised
+from sfumato.kernels.spread import standardised
 from sfumato.measurement import SAMPLING_ERROR, Measurement
-from sfumato.pair import Half, Pair
+from sfumato.pair import Pair
 from sfumato.pair.pair import Terms
 from sfumato.pair.sample import SIZE, Sample, taken
 from sfumato.pair.statistics import Moments, Sums, merged
@@ -30,8 +30,6 @@ from sfumato.risk.points import (
     SoughtRecords,
     Space,
     linked,
-    own_is_nearest,
-    own_is_nearest_mixed,
     points,
     with_missing_apart,
 )
@@ -54,9 +52,15 @@ class Scale:
 
     @classmethod
     def of(cls, found: Moments, names: tuple[str, ...], said: str) -> "Scale":
-        """Take those of all records; refused where there are none, or where they are no numbers."""
-        refuse_without_scale(found.mean, found.spread, names, said)
-        return cls(found.mean, found.spread)
+        """Take those of all records; variables without a value are refused, or with too large ones."""
+        mean, spread = found.mean, found.spread
+        if np.isnan(mean).any():
+            name = names[int(np.argmax(np.isnan(mean)))]
+            raise NotApplicable(f"every value of {name!r} is missing in the {said} table")
+        if not np.isfinite(spread).all():
+            name = names[int(np.argmin(np.isfinite(spread)))]
+            raise NotApplicable(f"{name!r} has values too large for a standard deviation")
+        return cls(mean, spread)
 
     def scores(self, columns: Floats) -> Floats:
         """Return standardised numbers."""
@@ -66,15 +70,6 @@ class Scale:
         """Return the ends of a table's variables after it is standardised; rounding keeps their order."""
         low, high = (self.scores(end[None, :])[0] for end in (found.low, found.high))
         return Ends(low, high, np.asarray(found.present < records))
-
-
-def refuse_without_scale(mean: Floats, spread: Floats, names: tuple[str, ...], said: str) -> None:
-    """Refuse variables without a value, or with values too large for a standard deviation."""
-    if np.isnan(mean).any():
-        raise NotApplicable(f"every value of {names[int(np.argmax(np.isnan(mean)))]!r} is missing in the {said} table")
-    if not np.isfinite(spread).all():
-        name = names[int(np.argmin(np.isfinite(spread)))]
-        raise NotApplicable(f"{name!r} has values too large for a standard deviation")
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,16 +119,12 @@ def euclidean_links(
     ``own``: each table is standardised by itself, else both as the original; ``back``: protected records look for
     originals.
     """
-    halves: list[tuple[Half, str]] = [(pair.original, "original"), (pair.protected, "protected")]
-    moments = [half.moments(names) for half, _ in halves]
-    scales = [Scale.of(found, names, said) for found, (_, said) in zip(moments, halves, strict=True)]
-    if not own:
-        scales[1] = scales[0]
+    halves, scales = (pair.original, pair.protected), _scales(pair, names, own=own)
     scores, ends = [], []
-    for (half, _), found, scale in zip(halves, moments, scales, strict=True):
+    for half, scale in zip(halves, scales, strict=True):
         columns = taken(half, names, sample.rows)
         scores.append(scale.scores(np.column_stack([columns[name] for name in names])))
-        ends.append(scale.ends(found, len(half)))
+        ends.append(scale.ends(half.moments(names), len(half)))
     here, there = (1, 0) if back else (0, 1)
     searched = []
     for chosen in sets:
@@ -142,8 +133,17 @@ def euclidean_links(
         searched.append(
             (chosen, space, SoughtRecords.euclidean(space.placed(scores[here][:, chosen]), own_points, space))
         )
-    counts = halves[there][0].total(EuclideanSearch(names, scales[there], tuple(searched)))
+    counts = halves[there].total(EuclideanSearch(names, scales[there], tuple(searched)))
     return _links(counts, len(sets), share=share)
+
+
+def _scales(pair: Pair, names: tuple[str, ...], *, own: bool) -> list[Scale]:
+    """Return the scale of each table: its own, or the original's."""
+    ours, theirs = (
+        Scale.of(half.moments(names), names, said)
+        for half, said in ((pair.original, "original"), (pair.protected, "protected"))
+    )
+    return [ours, theirs if own else ours]
 
 
 def _of(ends: Ends, chosen: list[int]) -> Ends:
@@ -354,33 +354,32 @@ class DistanceLinkage(Measure):
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         shared, notes = self.shared(pair)
-        mixed = self.distance == "gower"
-        sample = self._drawn(pair, rng)
+        mixed, one_to_one = self.distance == "gower", self.links == "one to one"
+        if one_to_one:
+            pair.tables()
+        size = SIZE if pair.in_parts else len(pair.original)
+        sample = Sample.drawn(len(pair.original), self.sample or size, rng)
         if mixed:
             columns, more = compared(pair, shared, asked=self.variables is not None)
             shared, notes = tuple(columns), (*notes, *more)
         sets = known_sets(self, self.known, pair.original.schema, shared)
         names = tuple(dict.fromkeys(name for known in sets for name in known))
-        places = {name: place for place, name in enumerate(names)}
-        if sample is not None:
-            return self._of_sample(
-                pair, names, [[places[name] for name in known] for known in sets], sets, sample, notes
-            )
-        before, after = points(pair, names) if mixed else self._standardised(pair, names)
-        if self.links == "one to one":
-            return self._one_to_one(before, after, [[places[name] for name in known] for known in sets], sets, notes)
-        found: list[Links] = []
-        for known in sets:
-            chosen = [places[name] for name in known]
-            here, there = before[:, chosen], after[:, chosen]
-            if not mixed:
-                here, there, _ = with_missing_apart(here, there)
-            if self.direction == "protected to original":
-                here, there = there, here
-            search = own_is_nearest_mixed if mixed else own_is_nearest
-            found.append(search(here, there, share=self.ties == "share"))
-        by_record, parts = self._together(found, sets)
-        return self.measurement(float(by_record.mean()), parts=parts, by_record=by_record, notes=notes)
+        chosen = [[names.index(name) for name in known] for known in sets]
+        own, back, share = self.standardise == "own", self.direction == "protected to original", self.ties == "share"
+        if one_to_one:
+            before, after = points(pair, names) if mixed else _standardised(pair, names, own=own)
+            return self._one_to_one(before, after, chosen, sets, notes)
+        if mixed:
+            found = gower_links(pair, names, chosen, sample, back=back, share=share)
+        else:
+            found = euclidean_links(pair, names, chosen, sample, own=own, back=back, share=share)
+        linked, parts = self._together(found, sets)
+        if not sample.whole:
+            parts[SAMPLING_ERROR] = sample.error(linked)
+            among = "all original ones" if back else "all protected ones"
+            notes = (*notes, sample.said(parts[SAMPLING_ERROR], among))
+        by_record = None if pair.in_parts or self.sample is not None else linked
+        return self.measurement(float(linked.mean()), parts=parts, by_record=by_record, notes=notes)
 
     def _together(self, found: list[Links], sets: list[tuple[str, ...]]) -> tuple[Floats, dict[str, float]]:
         """Return how surely each record is linked, over the sets, and the share of each set."""
@@ -392,37 +391,6 @@ class DistanceLinkage(Measure):
             parts[f"knows {', '.join(known)}"] = float(first.mean() + (second.mean() if self.second else 0.0))
         parts["linked to the second nearest"] = float(nearest_two.mean())
         return (linked + nearest_two if self.second else linked), parts
-
-    def _drawn(self, pair: Pair, rng: np.random.Generator) -> Sample | None:
-        """Draw the records to look for; None: all of a table in memory."""
-        if self.links == "one to one":
-            pair.tables()
-        if self.sample is None and not pair.in_parts:
-            return None
-        return Sample.drawn(len(pair.original), self.sample or SIZE, rng)
-
-    def _of_sample(
-        self,
-        pair: Pair,
-        names: tuple[str, ...],
-        columns: list[list[int]],
-        sets: list[tuple[str, ...]],
-        sample: Sample,
-        notes: tuple[str, ...],
-    ) -> Measurement:
-        """Look for the records of a sample among all records of the other table."""
-        back, share = self.direction == "protected to original", self.ties == "share"
-        if self.distance == "gower":
-            found = gower_links(pair, names, columns, sample, back=back, share=share)
-        else:
-            own = self.standardise == "own"
-            found = euclidean_links(pair, names, columns, sample, own=own, back=back, share=share)
-        linked, parts = self._together(found, sets)
-        if not sample.whole:
-            parts[SAMPLING_ERROR] = sample.error(linked)
-            among = "all original ones" if back else "all protected ones"
-            notes = (*notes, sample.said(parts[SAMPLING_ERROR], among))
-        return self.measurement(float(linked.mean()), parts=parts, notes=notes)
 
     def _one_to_one(
         self,
@@ -457,31 +425,9 @@ class DistanceLinkage(Measure):
         parts["most of the best pairings"] = float(np.mean([each.most for each in found])) / len(before)
         return self.measurement(float(by_record.mean()), parts=parts, by_record=by_record, notes=notes)
 
-    def _standardised(self, pair: Pair, names: tuple[str, ...]) -> tuple[Floats, Floats]:
-        """Return the z-scores of both tables, by each table's own means and deviations or by the original's."""
-        ours = pair.original.keep(("z-scores", names), lambda: _scores(pair.original.table, names, "original"))
-        theirs = pair.protected.keep(("z-scores", names), lambda: _scores(pair.protected.table, names, "protected"))
-        if self.standardise == "own":
-            return ours.values, theirs.values
-        return ours.values, standardised(pair.protected.table.numeric(names), ours.mean, ours.spread)
 
-
-@dataclass(frozen=True, eq=False)
-class _Scores:
-    """Variables of a table standardised by its own means and standard deviations, and these."""
-
-    values: Floats
-    mean: Floats
-    spread: Floats
-
-    @property
-    def nbytes(self) -> int:
-        """The memory it takes."""
-        return self.values.nbytes
-
-
-def _scores(table: Microdata, names: tuple[str, ...], said: str) -> _Scores:
-    values = table.numeric(names)
-    mean, spread = mean_and_spread(values)
-    refuse_without_scale(mean, spread, names, said)
-    return _Scores(standardised(values, mean, spread), mean, spread)
+def _standardised(pair: Pair, names: tuple[str, ...], *, own: bool) -> list[Floats]:
+    """Return the z-scores of both tables, by each table's own means and deviations or by the original's."""
+    scales = _scales(pair, names, own=own)
+    halves = pair.original, pair.protected
+    return [scale.scores(half.table.numeric(names)) for scale, half in zip(scales, halves, strict=True)]

@@ -47,19 +47,6 @@ def alike_households(before: Codes, after: Codes, unit: Integers, group: Integer
     return Members.of(before, after).alike(unit, group)
 
 
-def households_in_groups(before: Codes, after: Codes, unit: Integers, group: Integers) -> Floats:
-    """Return the share of the members of each household that is found among records that share something.
-
-    The intruder takes one of the groups that have as many records like each member as the household has; there he takes
-    for each member one of the records that agree with it. A household whose records are in several groups is not found.
-
-    >>> keys, home = np.array([[0], [1], [0], [1], [0], [0]]), np.array([0, 0, 1, 1, 2, 3])
-    >>> households_in_groups(keys, keys, home, np.array([0, 0, 1, 1, 1, 2])).tolist()
-    [0.5, 0.375, 0.16666666666666666, 0.3333333333333333]
-    """
-    return Members.of(before, after).in_groups(unit, group)
-
-
 @dataclass(frozen=True, eq=False)
 class Members:
     """Which of some different persons each record is, in both tables, and which of these agree in every key."""
@@ -84,7 +71,15 @@ class Members:
         return chance
 
     def in_groups(self, unit: Integers, group: Integers) -> Floats:
-        """Return the chance of each household, as ``households_in_groups`` does."""
+        """Return the share of the members of each household that is found among records that share something.
+
+        The intruder takes one of the groups that have as many records like each member as the household has; there he
+        takes for each member one of those that agree. A household whose records are in several groups is not found.
+
+        >>> keys, home = np.array([[0], [1], [0], [1], [0], [0]]), np.array([0, 0, 1, 1, 2, 3])
+        >>> Members.of(keys, keys).in_groups(home, np.array([0, 0, 1, 1, 1, 2])).tolist()
+        [0.5, 0.375, 0.16666666666666666, 0.3333333333333333]
+        """
         like = self.agreement.like(self.shown, group)
         home, first = np.unique(unit, return_index=True)
         of_home = group[first]

@@ -23,11 +23,6 @@ Integers = NDArray[np.int64]
 Search = Callable[[], Nearest]
 
 
-def _searched(_: str, search: Search) -> Nearest:
-    """Search, and keep nothing."""
-    return search()
-
-
 @dataclass(frozen=True, eq=False)
 class Bridge:
     """People, and the records of the file an intruder has, as points in the same variables.
@@ -39,12 +34,7 @@ class Bridge:
     people: Points
     file: Points
     units: Integers
-    keep: Callable[[str, Search], Nearest] = _searched
-
-    @classmethod
-    def of(cls, before: Floats, after: Floats, units: Integers) -> "Bridge":
-        """Take the placed records of both tables."""
-        return cls(Points.of(before, units), Points.of(after), units)
+    keep: Callable[[str, Search], Nearest]
 
     @classmethod
     def between(cls, pair: Pair, names: tuple[str, ...]) -> "Bridge":

@@ -197,17 +197,6 @@ class SoughtRecords:
         return nearer_and_tied(rows, number, self.here, self.short, self.reach)
 
 
-def own_is_nearest(here: Floats, there: Floats, *, share: bool) -> tuple[Floats, Floats]:
-    """Tell how surely row i of ``there`` is the nearest, or second nearest, of all its rows to row i of ``here``."""
-    space = Space.between(Ends.of(here), Ends.of(there))
-    return linked(*SoughtRecords.euclidean(here, there, space).among(there), share=share)
-
-
-def own_is_nearest_mixed(here: Floats, there: Floats, *, share: bool) -> tuple[Floats, Floats]:
-    """Tell the same in the capped city-block distance of ``mixed_distance``, which holds all kinds of variables."""
-    return linked(*SoughtRecords.gower(here, there).among(there), share=share)
-
-
 def linked(nearer: Counts, tied: Counts, *, share: bool) -> tuple[Floats, Floats]:
     """Tell how surely the own record comes first, and second, from how many are nearer and how many as near."""
     if not share:
