@@ -44,14 +44,6 @@ _WORDS = {"STR": "text", "REAL": "numbers", "INT": "whole numbers", "LGL": "trut
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
-    """A data frame as the file holds it: its columns by name, and whether its rows have names of their own."""
-
-    columns: Mapping[str, "Vector"]
-    named_rows: bool
-
-
-@dataclass(frozen=True, eq=False)
 class Vector:
     """A vector with its attributes; ``kind`` is R's word for its type."""
 
@@ -98,6 +90,9 @@ class Vector:
         if plain.dtype.kind == "f":
             missing |= np.isnan(plain)
         return plain, missing
+
+
+Frame = tuple[dict[str, Vector], bool]  # columns by name, and whether the rows have names of their own
 
 
 def _text_of(one: Any, encoding: str) -> str | None:
@@ -148,7 +143,7 @@ def _frame_of(path: Path, name: str, found: Vector) -> Frame:
     if not columns or len(names) != len(columns):
         raise FileError(f"{path}: the data frame {name} has no columns with names")
     rows = found.attributes.get("row.names")
-    return Frame(dict(zip(names, columns, strict=True)), rows is not None and rows.kind == "STR")
+    return dict(zip(names, columns, strict=True)), rows is not None and rows.kind == "STR"
 
 
 def _pairs(raw: Any, encoding: str) -> list[tuple[str, Any]]:
@@ -172,9 +167,9 @@ def _read(path: Path, options: ReadOptions) -> Microdata:
     known = {variable.name: variable for variable in stated or ()}
     columns, variables = {}, []
     with _damage_told(path):
-        frame = _chosen(path, _frames_in(path, options.max_unpacked), options.table)
-        checked_names(f"{path}", list(frame.columns))
-        for column, vector in frame.columns.items():
+        frame, named_rows = _chosen(path, _frames_in(path, options.max_unpacked), options.table)
+        checked_names(f"{path}", list(frame))
+        for column, vector in frame.items():
             columns[column], said = _column(path, column, vector)
             variable = _overridden(said, known.get(column), columns[column])
             if variable is not None:
@@ -188,7 +183,7 @@ def _read(path: Path, options: ReadOptions) -> Microdata:
         data = Microdata.from_arrow(arrow, replace(origin, path=path.resolve()), schema)
     except DataError as error:
         raise type(error)(f"{path}: {error}") from None
-    return replace(data, notes=("the names of the rows are left out",)) if frame.named_rows else data
+    return replace(data, notes=("the names of the rows are left out",)) if named_rows else data
 
 
 def _chosen(path: Path, found: Mapping[str, Vector], name: str | None) -> Frame:

@@ -146,20 +146,16 @@ def write_labelled(table: Microdata, path: Path, target: str) -> tuple[str, ...]
     _check_names(path, family, table.names, version)
     columns = _columns(table, path, family, version, losses)
     _lost_of_file(table, family, before, losses)
-    common = _of_all(columns, family, before, losses)
+    compression: Compression = "zlib" if suffix == ".zsav" else same.compression if same else "rows"
+    told = _told(columns, family, before, version, compression, losses)
     if family == "stata":
         _check_label_names(path, labels_of(columns))
+    write: Any = {"spss": library.write_sav, "stata": library.write_dta, "sas": library.write_xport}[family]
     frame = _frame(columns, family)
     try:
-        if family == "spss":
-            compression: Compression = "zlib" if suffix == ".zsav" else same.compression if same else "rows"
-            library.write_sav(frame, target, **common, **_of_spss(columns, same, compression))
-            if table.schema.weight is not None:
-                write_weight(target, table.schema.weight)
-        elif family == "stata":
-            library.write_dta(frame, target, **common, **_of_stata(columns, version))
-        else:
-            library.write_xport(frame, target, **common, **_of_sas(same, version))
+        write(frame, target, **told)
+        if family == "spss" and table.schema.weight is not None:
+            write_weight(target, table.schema.weight)
     except (library.ReadstatError, library.PyreadstatError) as error:
         raise FileError(f"cannot write {path} as a {NAMES[family]} file: {error}") from None
     _check_room(Path(target))
@@ -206,47 +202,46 @@ def _columns(table: Microdata, path: Path, family: Family, version: int, losses:
     return columns
 
 
-def _of_all(columns: _Columns, family: Family, before: Labelled | None, losses: Losses) -> dict[str, Any]:
-    """Return what the library is told of a file of any family."""
+def _told(
+    columns: _Columns, family: Family, before: Labelled | None, version: int, compression: Compression, losses: Losses
+) -> dict[str, Any]:
+    """Return what the library is told of a file beside its values."""
     label = before.label if before else ""
     longest = LONGEST_FILE_LABEL[family]
     if len(label.encode()) > longest:
         losses.add(f"the label of the file is cut to {longest} bytes")
         label = cut(label, longest)
-    return {
+    same = before if before and before.family == family else None
+    formats = {n: c.format for n, c in columns.items() if c.format and not (c.text and family == "spss")}
+    told: dict[str, Any] = {
         "file_label": label,
         "column_labels": {n: c.label for n, c in columns.items() if c.label},
-        "variable_format": {n: c.format for n, c in columns.items() if c.format and not (c.text and family == "spss")},
+        "variable_format": formats,
     }
-
-
-def _of_spss(columns: _Columns, same: Labelled | None, compression: Compression) -> dict[str, Any]:
-    """Return what the library is told of an SPSS file beyond that; ``same`` is kept of the SPSS file read."""
+    if family == "sas":
+        return {**told, "table_name": same.table if same and same.table else None, "file_format_version": version}
+    told["variable_value_labels"] = labels_of(columns)
+    if family == "stata":
+        letters = {
+            name: sorted({*column.tags.values(), *(value for value in column.labels if isinstance(value, str))})
+            for name, column in columns.items()
+        }
+        told["missing_user_values"] = {name: found for name, found in letters.items() if found} or None
+        return {**told, "version": 15 if version == 119 else 14}
+    ranges = {
+        name: [{"lo": float(e[0]), "hi": float(e[1])} if isinstance(e, tuple) else e for e in column.missing]
+        for name, column in columns.items()
+        if column.missing
+    }
     return {
+        **told,
         "compress": compression == "zlib",
         "row_compress": compression == "rows",
         "note": list(same.notes) if same and same.notes else None,
-        "variable_value_labels": labels_of(columns),
-        "missing_ranges": _missing_ranges(columns),
+        "missing_ranges": ranges or None,
         "variable_display_width": {name: column.display for name, column in columns.items() if column.display},
         "variable_measure": {name: column.measure for name, column in columns.items()},
     }
-
-
-def _of_stata(columns: _Columns, version: int) -> dict[str, Any]:
-    letters = {
-        name: sorted({*column.tags.values(), *(value for value in column.labels if isinstance(value, str))})
-        for name, column in columns.items()
-    }
-    return {
-        "version": 15 if version == 119 else 14,
-        "variable_value_labels": labels_of(columns),
-        "missing_user_values": {name: found for name, found in letters.items() if found} or None,
-    }
-
-
-def _of_sas(same: Labelled | None, version: int) -> dict[str, Any]:
-    return {"table_name": same.table if same and same.table else None, "file_format_version": version}
 
 
 def _follows(table: Microdata, name: str) -> bool:
@@ -302,15 +297,6 @@ def _lost_of_file(table: Microdata, family: Family, before: Labelled | None, los
             losses.add(f"{NAMES[family]} files do not say that a variable is ordinal", name)
         if table.schema.weight is not None:
             losses.add(f"{NAMES[family]} files do not say which variable is the weight", table.schema.weight)
-
-
-def _missing_ranges(columns: _Columns) -> dict[str, list[Any]] | None:
-    found = {
-        name: [{"lo": float(e[0]), "hi": float(e[1])} if isinstance(e, tuple) else e for e in column.missing]
-        for name, column in columns.items()
-        if column.missing
-    }
-    return found or None
 
 
 def _frame(columns: _Columns, family: Family) -> Any:
