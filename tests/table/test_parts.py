@@ -270,3 +270,8 @@ def test_weights_that_cannot_weigh_are_refused_in_a_part_that_weighs_nothing(tmp
             scan(folder, Schema((), weight="w"))
     folder = written(tmp_path / "none", weighs, pa.table({"x": [3.0, 4.0], "w": [0.0, 0.0]}))
     assert scan(folder, Schema((), weight="w")).sizes == (2, 2)
+
+
+def test_a_table_in_memory_is_a_table_of_one_part() -> None:
+    data = Microdata.from_frame(pa.table({"a": [1, 2, 3]}))
+    assert data.parts == (data,) and data.sizes == (3,)
