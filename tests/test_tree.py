@@ -41,13 +41,7 @@ REFUSED = re.compile(
     "Standing|Taken|There|Together|Told|Tried|Unseen)"
 )
 STILL_THERE = {  # as above: none may be added
-    ("cli/hierarchy.py", "MOST_ROWS"),
-    ("cli/inspect.py", "LEAST"),
-    ("compare/examine/look.py", "SAID"),
     ("table/sample_size.py", "FEWEST"),
-    ("project/choosing.py", "MOST_ASKED"),
-    ("project/closely.py", "MOST"),
-    ("project/options.py", "SEVERAL"),
     ("auditing/findings.py", "Together"),
     ("workbench/commands.py", "KEPT"),
 }

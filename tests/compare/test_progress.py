@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from sfumato.compare.examine.look import SAID
+from sfumato.compare.examine.look import LOOKING
 from sfumato.compare.progress import Bar, Steps, steps_of
 
 NAME = "GlobalRecoding(groups=5, rare=0.05) + LocalSuppression(k=3) + RankSwapping(p=0.05)"
@@ -40,9 +40,9 @@ def test_the_bar_of_an_examination_keeps_counter_and_times(width: int) -> None:
     console = screen(width)
     steps = Steps(Bar(console))
     steps.phase("examination", total=3)
-    steps.began(SAID["usefulness"])
+    steps.began(LOOKING["usefulness"])
     steps.part(3, 100)
-    steps.ended(SAID["usefulness"])
+    steps.ended(LOOKING["usefulness"])
     steps.close()
     last = next(line for line in shown(console).splitlines()[::-1] if "testing" in line)
     assert "1/3" in last and "0:00:0" in last

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sfumato.table.hierarchy_proposal import Proposal
     from sfumato.table.microdata import Microdata
 
-MOST_ROWS = 10_000  # values of a number that a file of rows may list
+MAX_ROWS = 10_000  # values of a number that a file of rows may list
 
 
 @with_options(*DIALECT)
@@ -170,9 +170,9 @@ def _written(data: "Microdata", name: str, made: "Hierarchy", target: Path, *, f
 
     if not made.rows and target.suffix.lower() in ROWS:
         values = _distinct(data.columns[name])
-        if values and all(value == int(value) for value in values) and values[-1] - values[0] < MOST_ROWS:
+        if values and all(value == int(value) for value in values) and values[-1] - values[0] < MAX_ROWS:
             values = np.arange(values[0], values[-1] + 1).tolist()  # those between, that no record has, too
-        if len(values) > MOST_ROWS:
+        if len(values) > MAX_ROWS:
             raise FileError(
                 f"{name!r} has {len(values):,} different values, too many for a row each; write {target.stem}.toml, "
                 "which holds the cuts"

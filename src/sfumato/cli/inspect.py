@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 DEFAULT = Path("schema.toml")
 BETWEEN = 2  # spaces after a column
-LEAST = 12  # characters of the values that are worth a column
+MIN_WIDTH = 12  # characters of the values that are worth a column
 WORDS = {
     "id": "behaves like an id",
     "household": "behaves like the number of a household",
@@ -254,7 +254,7 @@ def _fitting(columns: "Mapping[str, Sequence[str]]", width: int) -> dict[str, in
     for heading, cells in columns.items():
         wanted = max(map(cell_len, (heading, *cells)))
         given = min(wanted, left) if heading in ("variable", "values") else wanted
-        if kept and (given > left or given < min(wanted, LEAST)):
+        if kept and (given > left or given < min(wanted, MIN_WIDTH)):
             break
         kept[heading] = given
         left -= given + BETWEEN

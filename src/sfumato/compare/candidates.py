@@ -539,29 +539,27 @@ def _numbers_masked(data: Microdata, names: tuple[str, ...], breadth: int) -> It
     """Return ways to mask numbers that an intruder may compare with his own, from mild to strong."""
     if not names:
         return
-    for p in ((0.02, 0.05, 0.1, 0.2, 0.3), (0.02, 0.03, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3))[breadth > 1]:
+    wide = breadth > 1
+    for p in ((0.02, 0.05, 0.1, 0.2, 0.3), (0.02, 0.03, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3))[wide]:
         yield _part(RankSwapping(p, variables=names))
-    for k in ((3, 5, 10, 20), (3, 4, 5, 7, 10, 15, 20, 30))[breadth > 1]:
-        if k <= len(data):
-            yield _part(MDAV(k, variables=names))
-    for k in (5, 20)[: 2 if breadth > 1 else 1]:
+    yield from _averaged(data, names, ((3, 5, 10, 20), (3, 4, 5, 7, 10, 15, 20, 30))[wide])
+    for k in (5, 20)[: 1 + wide]:
         yield _part(IndividualRanking(k, variables=names))
-    for scale in ((0.1, 0.2, 0.5), (0.05, 0.1, 0.15, 0.2, 0.3, 0.5))[breadth > 1]:
+    for scale in ((0.1, 0.2, 0.5), (0.05, 0.1, 0.15, 0.2, 0.3, 0.5))[wide]:
         yield _part(Noise(scale, variables=names))
     if len(names) > 1:
         yield _part(Shuffling(variables=names))
     for share in (0.02, 0.05, 0.1)[:breadth]:
-        coded = _top(data, names, share)
-        if coded is not None:
-            yield _part(coded, *_round(data, names, 0.2))
+        top = _top(data, names, share)
+        if top:
+            yield _part(*top, *_round(data, names, 0.2))
 
 
 def _amounts_masked(data: Microdata, names: tuple[str, ...], breadth: int) -> Iterator[_Part]:
     """Return ways to mask amounts: none leaves exact, and the largest are coded or averaged."""
     if not names:
         return
-    coded = _top(data, names, _extreme(data, names))
-    top = () if coded is None else (coded,)
+    top = _top(data, names, _extreme(data, names))
     for scale in (0.1, 0.05, 0.2)[:breadth]:
         grid = _round(data, names, scale)
         if grid:
@@ -571,24 +569,24 @@ def _amounts_masked(data: Microdata, names: tuple[str, ...], breadth: int) -> It
             yield _part(IndividualRanking(k, variables=names))
     for p in (0.05, 0.02, 0.1)[:breadth]:
         yield _part(*top, RankSwapping(p, variables=names))
-    for k in (5, 3, 10)[:breadth]:
-        if k <= len(data) and len(names) > 1:
-            yield _part(MDAV(k, variables=names))
+    if len(names) > 1:
+        yield from _averaged(data, names, (5, 3, 10)[:breadth])
 
 
 def _known_masked(data: Microdata, names: tuple[str, ...], breadth: int) -> Iterator[_Part]:
     """Return ways to mask amounts of which an intruder knows some about: as for amounts, but stronger."""
     if not names:
         return
-    coded = _top(data, names, _extreme(data, names))
-    top = () if coded is None else (coded,)
+    top = _top(data, names, _extreme(data, names))
     for p in (0.1, 0.2, 0.05, 0.3)[: 1 + breadth]:
         yield _part(*top, RankSwapping(p, variables=names))
-    for k in (10, 20, 5)[:breadth]:
-        if k <= len(data):
-            yield _part(MDAV(k, variables=names))
+    yield from _averaged(data, names, (10, 20, 5)[:breadth])
     for scale in (0.5, 0.2, 0.3)[:breadth]:
         yield _part(Noise(scale, variables=names))
+
+
+def _averaged(data: Microdata, names: tuple[str, ...], sizes: Iterable[int]) -> Iterator[_Part]:
+    return (_part(MDAV(k, variables=names)) for k in sizes if k <= len(data))
 
 
 def _extreme(data: Microdata, names: tuple[str, ...]) -> float:
@@ -605,20 +603,20 @@ def _part(*steps: Method) -> _Part:
     return _Part(steps, "; ".join(clauses(steps)))
 
 
-def _top(data: Microdata, names: tuple[str, ...], share: float) -> TopBottomCoding | None:
-    """Return the coding of the largest values, where it changes any."""
-    coding = TopBottomCoding(share, ends="top", by="mean", variables=names)
-    after = coding.protect(data)
-    moved = tuple(n for n in names if not np.array_equal(after.columns[n], data.columns[n], equal_nan=True))
-    return TopBottomCoding(share, ends="top", by="mean", variables=moved) if moved else None
+def _top(data: Microdata, names: tuple[str, ...], share: float) -> tuple[Method, ...]:
+    """Return the coding of the largest values, of those numbers that it changes."""
+    return _where_it_changes(TopBottomCoding(share, ends="top", by="mean", variables=names), data)
 
 
-def _round(data: Microdata, names: tuple[str, ...], scale: float) -> tuple[Rounding, ...]:
+def _round(data: Microdata, names: tuple[str, ...], scale: float) -> tuple[Method, ...]:
     """Return the rounding to a share of the standard deviation, of those numbers that it changes."""
-    rounding = Rounding(scale=scale, variables=names)
-    after = rounding.protect(data)
+    return _where_it_changes(Rounding(scale=scale, variables=names), data)
+
+
+def _where_it_changes(method: Method, data: Microdata) -> tuple[Method, ...]:
+    after, names = method.protect(data), method.variables or ()
     moved = tuple(n for n in names if not np.array_equal(after.columns[n], data.columns[n], equal_nan=True))
-    return (Rounding(scale=scale, variables=moved),) if moved else ()
+    return (replace(method, variables=moved),) if moved else ()
 
 
 def _without_keys(table: _Table) -> Iterator[_Part]:

@@ -8,7 +8,7 @@ from sfumato.errors import OF_THE_RUN, ParameterError, unexpected
 from sfumato.project.options import Tell
 from sfumato.project.release import checked_release
 
-MOST_ASKED = 20_000  # records of a table up to which it is asked which key stands in the way
+MAX_RECORDS_ASKED = 20_000  # records of a table up to which it is asked which key stands in the way
 
 if TYPE_CHECKING:
     from sfumato.auditing.findings import Checked
@@ -192,7 +192,7 @@ def in_the_way(results: "Results", plan: "Plan") -> tuple[str, ...]:
     from sfumato.compare.figures import written
     from sfumato.risk import Reidentification
 
-    if results.whole is not None or len(results.original) > MOST_ASKED or not (plan.at_most or plan.at_least):
+    if results.whole is not None or len(results.original) > MAX_RECORDS_ASKED or not (plan.at_most or plan.at_least):
         return ()
     wish = {"risk": plan.risk} if plan.least_risk else {"utility": plan.utility}
     choice = results.choose(**wish, at_most=plan.at_most, at_least=plan.at_least)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sfumato.table.microdata import Microdata
     from sfumato.table.parts import TableInParts
 
-MOST = 3  # candidates beside each other
+MAX_CANDIDATES = 3  # candidates beside each other
 
 
 def look(
@@ -42,8 +42,8 @@ def look(
 
     named = entries("look", str, "labels of candidates", candidates=candidates)
     folder, wanted = a_path(folder), list(dict.fromkeys(named))
-    if not 1 <= len(wanted) <= MOST:
-        raise ParameterError(f"name one to {MOST} candidates to lay side by side; got {len(wanted)}")
+    if not 1 <= len(wanted) <= MAX_CANDIDATES:
+        raise ParameterError(f"name one to {MAX_CANDIDATES} candidates to lay side by side; got {len(wanted)}")
     refuse_running(folder)
     results = swept(folder, schema, tell=tell or unheard)
     labels = [label_in(results, said) for said in wanted]

@@ -184,7 +184,7 @@ class SweepOptions:
         from sfumato.arguments import entries, require_bounds  # they load numpy, which the help does without
         from sfumato.table.formats import a_path
 
-        for name, (kind, words) in SEVERAL.items():
+        for name, (kind, words) in SEQUENCES.items():
             object.__setattr__(self, name, entries("sweep", kind, words, **{name: getattr(self, name)}))
         for name in ("at_most", "at_least"):
             require_bounds("sweep", **{name: getattr(self, name)})
@@ -225,7 +225,7 @@ class SweepOptions:
         return {name: getattr(self, name) for name in DIALECT}
 
 
-SEVERAL: dict[str, tuple[Any, str]] = {  # read more than once
+SEQUENCES: dict[str, tuple[Any, str]] = {  # read more than once
     "methods": (object, "methods"),
     "measures": (object, "measures"),
     "candidates": (str | os.PathLike, "files"),

@@ -10,16 +10,6 @@ from sfumato.table.schema import Kind
 
 Piece = Literal["cautions", "release", "records", "knowing", "detail", "usefulness", "regressions", "bootstrap"]
 Deed = Literal["grouped", "ends coded", "rounded", "suppressed", "perturbed"]
-PIECES: tuple[Piece, ...] = (
-    "cautions",
-    "release",
-    "records",
-    "knowing",
-    "detail",
-    "usefulness",
-    "regressions",
-    "bootstrap",
-)
 LOOKED_FOR: Mapping[Piece, str] = {  # as a sentence names a piece that failed
     "cautions": "what to look at before publishing",
     "release": "what users of the file may be told",
@@ -30,6 +20,7 @@ LOOKED_FOR: Mapping[Piece, str] = {  # as a sentence names a piece that failed
     "regressions": "regressions before and after",
     "bootstrap": "the intervals over records",
 }
+PIECES: tuple[Piece, ...] = tuple(LOOKED_FOR)
 
 
 @dataclass(frozen=True)

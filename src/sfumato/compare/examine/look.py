@@ -1,7 +1,7 @@
 """One candidate looked at closely: each piece by its name, kept where the figures are kept, and never made twice."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
 from typing import Any, TypeVar
@@ -45,7 +45,7 @@ from sfumato.pair.sample import sampled
 from sfumato.table.microdata import Microdata
 from sfumato.table.parts import TableInParts
 
-SAID: dict[Piece, str] = {
+LOOKING: dict[Piece, str] = {
     "cautions": "looking for what to warn of",
     "release": "describing the release",
     "records": "listing the records at risk",
@@ -60,7 +60,6 @@ REPETITIONS = 100
 SECONDS = 10.0  # for all figures together
 MAX_SEARCHED, SEARCHED = 20_000, 2_000  # records up to which all are looked for, and of larger tables how many
 T = TypeVar("T")
-ProgressCallback = Callable[[int, int], None]
 
 
 # The protected table of a candidate, made when it is first needed and kept.
@@ -122,20 +121,21 @@ def examine(
     ordered = _ordered(what)
     axes = tuple(dict.fromkeys(results.key(which) for which in (risk, utility) if which is not None))
     first = None if risk is None else results.key(risk)
-    look = _Look(results, ProtectedTable(results, candidate) if table is None else table, axes, first, listed, seconds)
     found: dict[Piece, Any] = {}
     failed: dict[Piece, str] = {}
     with steps_of(progress) as steps:
+        made = table or ProtectedTable(results, candidate)
+        look = _Look(results, made, axes, first, listed, seconds, steps=steps)
         steps.phase("examination", total=len(ordered), candidate=steps.now.candidate)
         for piece in ordered:
-            steps.began(SAID[piece])
+            steps.began(LOOKING[piece])
             try:
-                found[piece] = look.pieces[piece](steps.part)
+                found[piece] = look.piece(piece)
             except OF_THE_RUN:
                 raise
             except Exception as error:
                 failed[piece] = unexpected(error)
-            steps.ended(SAID[piece])
+            steps.ended(LOOKING[piece])
     return Examination(look.candidate, **found, failed=failed)
 
 
@@ -149,7 +149,7 @@ def examined(results: Results, candidate: str, *, what: Iterable[Piece]) -> Exam
     untold = False
     for piece in _ordered(what):
         try:
-            found[piece] = look.pieces[piece](_unheard)
+            found[piece] = look.piece(piece)
         except _NotYet:
             if piece != "usefulness":
                 return None
@@ -167,10 +167,6 @@ def _ordered(what: Iterable[Piece]) -> tuple[Piece, ...]:
     return tuple(piece for piece in PIECES if piece in wanted)
 
 
-def _unheard(done: int, total: int) -> None:
-    """Leave untold how far a piece is."""
-
-
 class _NotYet(Exception):  # noqa: N818 - a state, not a fault
     """A piece that is not in the store."""
 
@@ -186,23 +182,15 @@ class _Look:
     listed: int
     seconds: float | None
     kept_only: bool = False  # compute nothing
+    steps: Steps = field(default_factory=Steps)
+
+    def piece(self, name: Piece) -> Any:
+        """Look at one of the pieces, which are the methods below."""
+        return getattr(self, name)()
 
     @property
     def candidate(self) -> str:
         return self.table.candidate
-
-    @property
-    def pieces(self) -> dict[Piece, Callable[[ProgressCallback], Any]]:
-        return {
-            "cautions": self.cautions,
-            "release": self.release,
-            "records": self.records,
-            "knowing": self.knowing,
-            "detail": self.detail,
-            "usefulness": self.usefulness,
-            "regressions": self.regressions,
-            "bootstrap": self.bootstrap,
-        }
 
     def _kept(self, kind: type[T], what: str, compute: Callable[[], T]) -> T:
         if self.results.archive is None:  # put together by hand: there is nowhere to keep it
@@ -221,7 +209,7 @@ class _Look:
         """Return the first measure of a class that this experiment has."""
         return next((measure for measure in self.results.measures if isinstance(measure, kind)), None)
 
-    def cautions(self, told: ProgressCallback) -> CautionFacts:
+    def cautions(self) -> CautionFacts:
         original = self.results.original
 
         def compute() -> CautionFacts:
@@ -230,7 +218,7 @@ class _Look:
 
         return self._kept(CautionFacts, "cautions", compute)
 
-    def release(self, told: ProgressCallback) -> ReleaseFacts:
+    def release(self) -> ReleaseFacts:
         original = self.results.original
 
         def compute() -> ReleaseFacts:
@@ -239,7 +227,7 @@ class _Look:
 
         return self._kept(ReleaseFacts, "release", compute)
 
-    def detail(self, told: ProgressCallback) -> Distributions:
+    def detail(self) -> Distributions:
         original, method = self.results.original, self.results.row(self.candidate).method
 
         def compute() -> Distributions:
@@ -249,7 +237,7 @@ class _Look:
 
         return self._kept(Distributions, "detail", compute)
 
-    def records(self, told: ProgressCallback) -> RecordsAtRisk:
+    def records(self) -> RecordsAtRisk:
         row = self.results.row(self.candidate)
         risks = [m for m in self.results.measures if isinstance(m, Measure) and m.about.purpose == "risk"]
         telling = sorted((m for m in risks if repr(m) in row.means), key=lambda m: repr(m) != self.first)
@@ -268,7 +256,7 @@ class _Look:
 
         return self._kept(RecordsAtRisk, f"{self.listed} records by {', '.join(map(identity, telling))}", compute)
 
-    def knowing(self, told: ProgressCallback) -> MoreKnown | None:
+    def knowing(self) -> MoreKnown | None:
         """Look for the records as who knows every variable would; of a large table for a random sample of them."""
         from sfumato.risk import Reidentification
 
@@ -284,7 +272,7 @@ class _Look:
 
         return self._kept(MoreKnown, f"found by {identity(measure)}", compute)
 
-    def usefulness(self, told: ProgressCallback) -> UtilityFound | None:
+    def usefulness(self) -> UtilityFound | None:
         """Look at every variable and pair, as the global data utility asked for did, or one by its defaults."""
         from sfumato.utility import GlobalDataUtility
 
@@ -303,14 +291,14 @@ class _Look:
         except NotApplicable:
             return None
 
-    def regressions(self, told: ProgressCallback) -> Regressions:
+    def regressions(self) -> Regressions:
         from sfumato.utility import IntervalOverlap
 
         asked = self._asked(IntervalOverlap)
         what = f"regressions by {'default' if asked is None else identity(asked)}"
         return self._kept(Regressions, what, lambda: regressions(asked, self.results.original, self.table.made))
 
-    def bootstrap(self, told: ProgressCallback) -> OverRecords | None:
+    def bootstrap(self) -> OverRecords | None:
         row, original = self.results.row(self.candidate), self.results.original
         known = {repr(m): m for m in self.results.measures if isinstance(m, Measure)}
         measures = {key: known[key] for key in self.axes if key in known and key in row.means}
@@ -325,7 +313,7 @@ class _Look:
                 {key: (measure, whole[key], self._takes(key)) for key, measure in measures.items()},
                 seed=self.results.seed,
                 seconds=self.seconds,
-                told=told,
+                steps=self.steps,
             )
 
         named = ", ".join(map(identity, measures.values()))
@@ -346,7 +334,7 @@ def over_records(
     *,
     seed: int,
     seconds: float | None = SECONDS,
-    told: Callable[[int, int], None],
+    steps: Steps,
 ) -> OverRecords:
     """Resample the records of both tables for each measure, given what it says of them and the seconds it took.
 
@@ -370,7 +358,7 @@ def over_records(
                 seconds=left,
                 known=whole,
                 unless_shifted=True,
-                told=lambda done: told(done, REPETITIONS),
+                told=lambda done: steps.part(done, REPETITIONS),
             )
         except NotApplicable as error:
             left_out[key] = error.text
