@@ -47,6 +47,17 @@ BETWEEN = 0.4  # of the budget is put aside for values between those found, wher
 # A method along its parameters: masked and measured where a search asks, each table once, counted.
 
 
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """The key of the measure to make as good as possible, the bounds by key, and what must be computed for them."""
+
+    objective: str
+    bounds: Mapping[str, float]
+    measures: tuple[Measure, ...]
+    scores: tuple[Recipe, ...]
+    figures: Mapping[str, MeasureAbout]
+
+
 @dataclass(kw_only=True, eq=False)
 class Trials(Generic[P]):
     """The figures of a method at the places that a search tries.
@@ -56,8 +67,8 @@ class Trials(Generic[P]):
 
     data: Microdata | TableInParts
     make: Callable[[P], Method]
-    measures: tuple[Measure, ...]
-    scores: tuple[Recipe, ...]
+    goal: Goal
+    replicates: int  # of values that matter, where anything is random
     seed: int
     workers: int
     store: str | os.PathLike[str] | None
@@ -75,7 +86,7 @@ class Trials(Generic[P]):
     @cached_property
     def certain(self) -> bool:
         """Whether nothing draws."""
-        return not self.random and not any(measure.about.random for measure in self.measures)
+        return not self.random and not any(measure.about.random for measure in self.goal.measures)
 
     @property
     def start(self) -> P:
@@ -107,10 +118,15 @@ class Trials(Generic[P]):
         self.spent += self.cost(lacking, draws)
         methods = {place: self.make(place) for place in lacking}
         experiment = Experiment(
-            self.data, list(methods.values()), self.measures, replicates=draws, seed=self.seed, rounded=self.rounded
+            self.data,
+            list(methods.values()),
+            self.goal.measures,
+            replicates=draws,
+            seed=self.seed,
+            rounded=self.rounded,
         )
         results = experiment.run(workers=self.workers, store=self.store, memory=self.memory)
-        for score in self.scores:
+        for score in self.goal.scores:
             results = results.with_score(score)
         self.rows |= {place: results.row(repr(method)) for place, method in methods.items()}
         self._last = results
@@ -562,17 +578,10 @@ def _same(tried: TriedValues, group: Sequence[int], best: int) -> bool:
 class Search:
     """A search on a curve for the least of one figure while others keep their bounds; ``tried`` judges the values."""
 
-    def __init__(
-        self,
-        curve: Curve,
-        *,
-        objective: str,
-        bounds: Mapping[str, float],
-        figures: Mapping[str, MeasureAbout],
-        draws: int,
-    ) -> None:
-        self.curve, self.draws = curve, 1 if curve.certain else draws
-        self.tried = TriedValues.on(curve, objective, bounds, figures)
+    def __init__(self, curve: Curve) -> None:
+        goal = curve.goal
+        self.curve, self.draws = curve, 1 if curve.certain else curve.replicates
+        self.tried = TriedValues.on(curve, goal.objective, goal.bounds, goal.figures)
 
     def run(self) -> Finding:
         """Find the value; where nothing is random and figures go up and down, the budget goes over the whole range."""

@@ -12,14 +12,13 @@ all points that were drawn once. At the end the best points are drawn again, unt
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.about import MeasureAbout
 from sfumato.compare.search import Trials
 
 Floats = NDArray[np.float64]
@@ -44,19 +43,12 @@ class Surface(Trials[Point]):
 class JointSearch:
     """A search on a surface for the least of one figure while others keep their bounds."""
 
-    def __init__(
-        self,
-        surface: Surface,
-        *,
-        objective: str,
-        bounds: Mapping[str, float],
-        figures: Mapping[str, MeasureAbout],
-        draws: int,
-    ) -> None:
-        self.surface, self.objective = surface, objective
-        self.draws = 1 if surface.certain else draws
-        self._signs = {key: figures[key].sign for key in (objective, *bounds)}
-        self.bounds = {key: self._signs[key] * bound for key, bound in bounds.items()}
+    def __init__(self, surface: Surface) -> None:
+        goal = surface.goal
+        self.surface, self.objective = surface, goal.objective
+        self.draws = 1 if surface.certain else surface.replicates
+        self._signs = {key: goal.figures[key].sign for key in (goal.objective, *goal.bounds)}
+        self.bounds = {key: self._signs[key] * bound for key, bound in goal.bounds.items()}
         self._pool = self._points()
 
     def run(self) -> Point | None:

@@ -21,7 +21,7 @@ from sfumato.compare.frontier import Frontier
 from sfumato.compare.results import Results, Which
 from sfumato.compare.rows import Row, half_width
 from sfumato.compare.score import Recipe
-from sfumato.compare.search import Curve, Finding, Search, lattice
+from sfumato.compare.search import Curve, Finding, Goal, Search, lattice
 from sfumato.compare.seeds import drawn_seed
 from sfumato.compare.store import settled_seed
 from sfumato.compare.surface import JointSearch, Point, Surface
@@ -42,17 +42,6 @@ MIN_TABLES_JOINTLY = 20  # tables
 # What a search is asked for: the measure to make best, the bounds, and the measures and scores these need.
 
 
-@dataclass(frozen=True, kw_only=True)
-class _TuningGoal:
-    """The key of the measure to make as good as possible, the bounds by key, and what must be computed for them."""
-
-    objective: str
-    bounds: Mapping[str, float]
-    measures: tuple[Measure, ...]
-    scores: tuple[Recipe, ...]
-    figures: Mapping[str, MeasureAbout]
-
-
 def _read_goal(
     data: Microdata | TableInParts,
     *,
@@ -60,7 +49,7 @@ def _read_goal(
     risk: Which | None,
     at_most: Mapping[Any, float] | None,
     at_least: Mapping[Any, float] | None,
-) -> _TuningGoal:
+) -> Goal:
     """Read what is wished for: instances, classes, or texts such as ``DistanceLinkage(ties='linked')``."""
     require_bounds("tune", at_most=at_most, at_least=at_least)
     named = {}  # each wish is read once: what it names, then the measure or recipe itself
@@ -92,7 +81,7 @@ def _read_goal(
         at_most=bounded(at_most),
         at_least=bounded(at_least),
     )
-    return _TuningGoal(
+    return Goal(
         objective=objective,
         bounds=bounds,
         measures=tuple(measures.values()),
@@ -335,20 +324,20 @@ def tune(
     _check_counts(replicates=(replicates, 1), budget=(budget, MIN_TABLES), seed=(seed, 0), workers=(workers, 1))
     turn = dial(method, over, between, tolerance)
     name, values = turn.text, turn.values
-    asked = _read_goal(table, utility=utility, risk=risk, at_most=at_most, at_least=at_least)
+    goal = _read_goal(table, utility=utility, risk=risk, at_most=at_most, at_least=at_least)
     curve = Curve(
         data=table,
         make=lambda place: turned(method, {turn: curve.values[place]}),
         values=values,
-        measures=asked.measures,
-        scores=asked.scores,
+        goal=goal,
+        replicates=replicates,
         seed=seed,
         workers=workers,
         store=store,
         budget=budget,
         rounded=rounded,
     )
-    search = Search(curve, objective=asked.objective, bounds=asked.bounds, figures=asked.figures, draws=replicates)
+    search = Search(curve)
     finding = search.run()
     value = curve.values[finding.place]
     ends = sorted(curve.values[place] for place in finding.open)
@@ -365,14 +354,14 @@ def tune(
         beside=(below, above),
         step=_apart(values),
         known=finding.known,
-        objective=asked.objective,
-        bounds=asked.bounds,
-        monotone={key: search.tried.monotone(key) for key in dict.fromkeys((asked.objective, *asked.bounds))},
+        objective=goal.objective,
+        bounds=goal.bounds,
+        monotone={key: search.tried.monotone(key) for key in dict.fromkeys((goal.objective, *goal.bounds))},
         tables=curve.spent,
         results=curve.results(),
     )
     rows = {curve.values[place]: row for place, row in curve.rows.items()}
-    return replace(tuning, sentence=_sentence(tuning, finding, values, rows, asked.figures))
+    return replace(tuning, sentence=_sentence(tuning, finding, values, rows, goal.figures))
 
 
 def _apart(values: tuple[float, ...]) -> float:
@@ -541,51 +530,49 @@ def tune_jointly(
     twice = {d.text for d in dials if [(o.step, o.name) for o in dials].count((d.step, d.name)) > 1}
     if twice:
         raise ParameterError(f"tune: {' and '.join(sorted(twice))} are the same parameter; name it once")
-    asked = _read_goal(table, utility=utility, risk=risk, at_most=at_most, at_least=at_least)
+    goal = _read_goal(table, utility=utility, risk=risk, at_most=at_most, at_least=at_least)
     surface = Surface(
         data=table,
         make=lambda point: turned(method, _values(dials, point)),
         sizes=tuple(len(d.values) for d in dials),
-        measures=asked.measures,
-        scores=asked.scores,
+        goal=goal,
+        replicates=replicates,
         seed=seed,
         workers=workers,
         store=store,
         budget=budget,
         rounded=rounded,
     )
-    search = JointSearch(
-        surface, objective=asked.objective, bounds=asked.bounds, figures=asked.figures, draws=replicates
-    )
+    search = JointSearch(surface)
     best = search.run()
     results = surface.results()
     if best is None:
         reason = next(iter(results.rows[0].reasons.values()))
         raise NotApplicable(f"tune: no point tried has its figures ({reason}); give ranges of values that fit")
     row = surface.rows[best]
-    chance, missed = half_width(row, asked.objective), search.doubt(best)
+    chance, missed = half_width(row, goal.objective), search.doubt(best)
     tuning = JointTuning(
         values={d.text: value for d, value in _values(dials, best).items()},
         method=surface.make(best),
         keeps=search.excess(best) == 0,
         error=math.hypot(chance, missed),
-        objective=asked.objective,
-        bounds=asked.bounds,
-        frontier=_frontier(results, asked),
+        objective=goal.objective,
+        bounds=goal.bounds,
+        frontier=_frontier(results, goal),
         tables=surface.spent,
         results=results,
     )
-    return replace(tuning, sentence=_joint_sentence(tuning, dials, asked.figures))
+    return replace(tuning, sentence=_joint_sentence(tuning, dials, goal.figures))
 
 
 def _values(dials: tuple[_TunableParameter, ...], point: Point) -> dict[_TunableParameter, float]:
     return {d: d.values[place] for d, place in zip(dials, point, strict=True)}
 
 
-def _frontier(results: Results, asked: _TuningGoal) -> Frontier | None:
-    keys = dict.fromkeys((asked.objective, *asked.bounds))
-    risks = [key for key in keys if asked.figures[key].purpose == "risk"]
-    utilities = [key for key in keys if asked.figures[key].purpose == "utility"]
+def _frontier(results: Results, goal: Goal) -> Frontier | None:
+    keys = dict.fromkeys((goal.objective, *goal.bounds))
+    risks = [key for key in keys if goal.figures[key].purpose == "risk"]
+    utilities = [key for key in keys if goal.figures[key].purpose == "utility"]
     return results.frontier(risk=risks, utility=utilities) if risks and utilities else None
 
 
