@@ -17,6 +17,7 @@ from sfumato.report import verdict
 from sfumato.report.summarise import summarise
 from sfumato.report.summary import Summary, from_json, to_json
 from sfumato.report.terminal import deciding_table, verdict_text
+from sfumato.report.verdict import SweepFacts
 from sfumato.report.wording import percentage
 
 K = "KAnonymity()"
@@ -204,7 +205,7 @@ def test_what_repairs_left_out_is_told_first_and_counted_nowhere() -> None:
     checked = replace(checked, after={utility: 0.5})
 
     def told_of(checked: Checked | None) -> Summary:
-        facts = verdict.SweepFacts(checked=checked)
+        facts = SweepFacts(checked=checked)
         return summarise(results, found, risk=K, utility=utility, at_most={K: 1.0}, facts=facts)
 
     summary, before = told_of(checked), told_of(replace(checked, altered=(), after={}))
