@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.about import Purpose
-from sfumato.arguments import require, require_number
+from sfumato.arguments import YES_OR_NO, require, require_number
 from sfumato.core import Measure
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import matching_sums
@@ -59,6 +59,7 @@ def default_measures(
     """
     require("default_measures", Microdata, "a Microdata", data=data)
     require("default_measures", Microdata | None, "a Microdata", protected=protected)
+    require("default_measures", bool, YES_OR_NO, in_parts=in_parts)
     require_number("default_measures", least=0, population=population)
     if protected is None or _matched(data, protected):
         risks = _of_matched(data, protected, population)
