@@ -168,11 +168,11 @@ facts: Any = sfumato.SweepFacts
         (lambda: untyped.plot(MEASURED, at_most=pa.table({"x": [1]})), "at_most must be bounds by measure.* a Table"),
         (lambda: untyped.summarise(MEASURED, 5, **AXES), "summarise: examination must be an Examination; got 5"),
         (
-            lambda: untyped.summarise(MEASURED, **AXES, facts=sfumato.SweepFacts(whys=True)),
+            lambda: untyped.summarise(MEASURED, **AXES, facts=untyped.SweepFacts(whys=True)),
             "summarise: whys must be sentences by candidate",
         ),
         (
-            lambda: untyped.summarise(MEASURED, **AXES, facts=sfumato.SweepFacts(checked=3)),
+            lambda: untyped.summarise(MEASURED, **AXES, facts=untyped.SweepFacts(checked=3)),
             "summarise: checked must be what prepare returned",
         ),
         (lambda: untyped.summarise(MEASURED, **AXES, file=None), "summarise: file must be a text; got None"),

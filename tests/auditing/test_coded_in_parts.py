@@ -9,13 +9,18 @@ import pytest
 import sfumato
 from scanned import scanned
 from sfumato import Engine, Microdata, Schema, TopBottomCoding, Variable, audit
-from sfumato.auditing.of_parts import at_hand_of_both, records_at_hand
+from sfumato.auditing.of_parts import AtHand, SampleDesign, at_hand_of_both, records_at_hand
 from sfumato.compare.work import protected_parts
 from sfumato.core import Method
 from small_survey import run
 
 N, RICH = 20_000, 39
 TOP = 90_000.0
+
+
+def design(both: AtHand) -> SampleDesign:
+    assert both.seen is not None
+    return both.seen
 
 
 def register(*, told: bool = True) -> Microdata:
@@ -47,7 +52,7 @@ def test_few_coded_numbers_are_all_looked_at(method: Method, tmp_path: Path) -> 
             seen = records_at_hand(original, table, way, None, 400)
             before = seen.original.take(seen.order).columns["income"]
             assert (before != seen.protected.columns["income"]).sum() == number
-            assert f"all {number} with coded ends, 0 that show the same categories" in seen.seen.notes[0]
+            assert f"all {number} with coded ends, 0 that show the same categories" in design(seen).notes[0]
             found = audit(original, table, order=way, sample=400)
             assert {one.variable for one in found["columns"].by_variable if one.alarm} == {"income"}
             assert found["columns"].worst is not None and found["columns"].worst.columns == ("tax_base",)
@@ -60,7 +65,7 @@ def test_of_many_coded_numbers_some_are_drawn(tmp_path: Path) -> None:
         made = protected_parts(TopBottomCoding(top={"income": 60_000.0}), table, np.random.default_rng(1))
         seen = at_hand_of_both(table, made, 4_000)
     number = int((data.columns["income"] > 60_000).sum())
-    assert f": 200 of {number:,} with coded ends, " in seen.seen.notes[0]
+    assert f": 200 of {number:,} with coded ends, " in design(seen).notes[0]
 
 
 def test_a_copy_of_what_was_coded_goes_and_another_column_stays(tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ def test_a_chance_of_a_false_alarm_is_shared_by_routes_and_by_what_each_of_them_
     monkeypatch.setattr("sfumato.auditing.audit.examples", lambda *_: ())
     matching: Any = SimpleNamespace(records=np.arange(3))
     setting: Any = SimpleNamespace(original=None, targets=(1,))
-    routes = module._judged(setting, matching, 0.1)  # type: ignore[arg-type]
+    routes = module._judged(setting, matching, 0.1)
     assert levels == pytest.approx([0.001, 0.001, 0.005])
     assert [route.untried for route in routes] == ["", "", "no id"]
 

@@ -13,12 +13,17 @@ from how_often import TABLES
 from scanned import scanned
 from sfumato import Engine, Microdata, TableInParts
 from sfumato.auditing.audit import audit
-from sfumato.auditing.of_parts import at_hand_of_both, records_at_hand
+from sfumato.auditing.of_parts import AtHand, SampleDesign, at_hand_of_both, records_at_hand
 from sfumato.errors import DataError
 from sfumato.pair.random_order import RandomOrder, write_in_random_order
 from sfumato.table.present import made_missing
 
 N = 12_000
+
+
+def design(both: AtHand) -> SampleDesign:
+    assert both.seen is not None
+    return both.seen
 
 
 def cut(data: Microdata, number: int = 3) -> TableInParts:
@@ -58,12 +63,14 @@ def test_all_suppressed_values_are_looked_at_however_the_records_stand(
             beside = seen.original.take(seen.order)
             assert np.array_equal(beside.columns["id"], seen.protected.columns["id"])
             assert seen.protected.missing("town").sum() == 30 and 290 <= len(seen.protected) <= 300
-            assert seen.seen.notes[0].startswith(
-                f"audited in {len(beside)} of 12,000 records: all 30 with suppressed values, "
+            assert (
+                design(seen)
+                .notes[0]
+                .startswith(f"audited in {len(beside)} of 12,000 records: all 30 with suppressed values, ")
             )
             found = audit(original, protected, order=way, sample=300)
             assert {r.variable for r in found["columns"].by_variable if r.alarm} == {"town"}
-            assert found.notes[0] == seen.seen.notes[0]
+            assert found.notes[0] == design(seen).notes[0]
 
 
 def test_an_order_names_each_record_once(register: Microdata) -> None:
@@ -79,7 +86,7 @@ def test_gaps_of_the_original_are_not_taken_for_suppressed_values(register: Micr
     number = int((protected.missing("town") & ~gappy.missing("town")).sum())
     for way in (None, np.arange(N)):
         seen = records_at_hand(cut(gappy), cut(protected), way, None, 600)
-        assert f"all {number} with suppressed values" in seen.seen.notes[0]
+        assert f"all {number} with suppressed values" in design(seen).notes[0]
         gone = seen.protected.missing("town") & ~seen.original.missing("town")
         assert gone.sum() == number and seen.original.missing("town").sum() < 200
 
@@ -89,7 +96,7 @@ def test_no_cut_changes_which_records_are_looked_at(register: Microdata) -> None
     seen = [at_hand_of_both(cut(register, k), cut(protected, k), 400) for k in (1, 3, 8)]
     for other in seen[1:]:
         assert np.array_equal(seen[0].protected.columns["id"], other.protected.columns["id"])
-        assert seen[0].seen.notes == other.seen.notes
+        assert seen[0].seen.notes == design(other).notes
 
 
 def test_what_is_rarely_suppressed_is_not_lost_among_what_often_is(register: Microdata) -> None:
@@ -104,7 +111,7 @@ def test_more_variables_than_records_to_draw() -> None:
     data = Microdata.from_frame(pd.DataFrame({f"c{place}": rng.choice(list("ab"), 500) for place in range(60)}))
     protected = made_missing(data, {name: rng.random(500) < 0.1 for name in data.names})
     seen = at_hand_of_both(cut(data), cut(protected), 100)
-    assert 50 < len(seen.protected) <= 100 and len(seen.seen.of) == 50
+    assert 50 < len(seen.protected) <= 100 and len(design(seen).of) == 50
 
 
 def test_where_nothing_is_suppressed_the_sample_is_the_random_one(register: Microdata) -> None:
@@ -112,7 +119,7 @@ def test_where_nothing_is_suppressed_the_sample_is_the_random_one(register: Micr
 
     seen = at_hand_of_both(cut(register), cut(register), 400)
     assert np.array_equal(seen.protected.columns["id"], sampled(cut(register), 400).columns["id"])
-    assert seen.seen.notes == ("audited in a random sample of 400 of 12,000 records",)
+    assert design(seen).notes == ("audited in a random sample of 400 of 12,000 records",)
 
 
 def test_who_still_shows_the_town_teaches_what_goes_with_it() -> None:
@@ -177,5 +184,5 @@ def test_processes_draw_the_same(register: Microdata, masked: Microdata, tmp_pat
     with Engine("local", processes=2):
         there = records_at_hand(original, release, order, None, 300)
     here = records_at_hand(cut(register), cut(masked), order, None, 300)
-    assert there.seen.notes == here.seen.notes
+    assert design(there).notes == design(here).notes
     assert np.array_equal(there.original.columns["id"], here.original.columns["id"])
