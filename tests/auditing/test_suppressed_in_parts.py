@@ -96,7 +96,7 @@ def test_no_cut_changes_which_records_are_looked_at(register: Microdata) -> None
     seen = [at_hand_of_both(cut(register, k), cut(protected, k), 400) for k in (1, 3, 8)]
     for other in seen[1:]:
         assert np.array_equal(seen[0].protected.columns["id"], other.protected.columns["id"])
-        assert seen[0].seen.notes == design(other).notes
+        assert design(seen[0]).notes == design(other).notes
 
 
 def test_what_is_rarely_suppressed_is_not_lost_among_what_often_is(register: Microdata) -> None:
