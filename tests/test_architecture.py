@@ -21,6 +21,7 @@ ENGINEERS = [
     *sorted((DOCS / "decisions").glob("*.md")),
 ]
 MOST_WORDS = 1_600
+MIN_WORDS_OF_READING = 25  # as on the pages of the catalogue
 NAMED = re.compile(r"`(?:src/sfumato/)?([\w./-]+(?:\.py|\.pyi|\.toml|\.md|\.txt)|(?:tests/|\w+/)[\w/]*)`")
 EXAMPLES = {"schema.toml", "release/", "workbench/screens/NAME.py", "build/wheel/dist"}  # of users, of nobody, made
 
@@ -63,5 +64,6 @@ def test_what_is_printed_keeps_the_contract(monkeypatch: pytest.MonkeyPatch) -> 
             exec(compile(code, "CONTRIBUTING.md", "exec"), vars(printed))
             made += [*registry.METHODS.values(), *registry.MEASURES.values()]
     assert [cls.__name__ for cls in made] == ["MeanShift", "MultiplicativeNoise"]
+    assert all(len(cls.about.reading.split()) >= MIN_WORDS_OF_READING for cls in made)
     for check in (check for cls in made for data in (None, amounts()) for check in checks(cls, data=data)):
         check()

@@ -5,6 +5,8 @@ import math
 import re
 import zlib
 from collections.abc import Iterator
+from difflib import SequenceMatcher
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -115,18 +117,29 @@ def json_lines(path: Path, folder: Path, whole: tuple[str, ...] = ()) -> Iterato
 
 
 def differences(expected: str, made: str) -> list[str]:
-    """Return what differs, in lines; numbers are equal if their relative difference is below the tolerance."""
+    """Return what differs, in lines; numbers are equal if their relative difference is below the tolerance.
+
+    Lines that only one text has are told as such, so that one more at the top is not a difference of all below it.
+    """
     one, two = expected.splitlines(), made.splitlines()
     if one[:1] != two[:1]:  # another machine: figures are compared, bytes are not
         one, two = ([line for line in lines if not line.startswith("bytes ")] for lines in (one[1:], two[1:]))
-    unequal = [
-        f"line {place}: expected {a!r}, made {b!r}"
-        for place, (a, b) in enumerate(zip(one, two, strict=False), 1)
-        if a != b and not _near(a, b)
-    ]
-    if len(one) != len(two):
-        unequal.append(f"{len(one)} lines expected, {len(two)} made")
+    unequal = []
+    for place, a, b in _side_by_side(one, two):
+        if a is None or b is None:
+            unequal.append(f"line {place}: made too, {b!r}" if a is None else f"line {place}: not made, {a!r}")
+        elif a != b and not _near(a, b):
+            unequal.append(f"line {place}: expected {a!r}, made {b!r}")
     return unequal
+
+
+def _side_by_side(one: list[str], two: list[str]) -> Iterator[tuple[int, str | None, str | None]]:
+    """Yield the lines of two texts in pairs, with their place in the first; None for one that the other lacks."""
+    whole = [("replace", 0, len(one), 0, len(two))]
+    blocks = whole if len(one) == len(two) else SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
+    for _, start, end, first, last in blocks:
+        for place, (a, b) in enumerate(zip_longest(one[start:end], two[first:last]), start + 1):
+            yield place, a, b
 
 
 def machine() -> str:

@@ -137,6 +137,6 @@ def test_the_terminal_shows_the_same(name: str) -> None:
     flat = " ".join(shown.split())
     for text in (about.reading, about.caveat, about.source, about.missing):
         words = " ".join(text.replace("``", "").split())
-        assert words[1:40] in flat and words.rstrip(".")[-30:] in flat, text
+        assert words[1:40] in flat and words[1:].rstrip(".")[-30:] in flat, text  # the first letter is a capital there
     for raw in ("keeps records", "paired", "column_order", "joint "):  # names of fields are not for readers
         assert not re.search(rf"^{raw}\b", shown, re.MULTILINE), raw

@@ -75,6 +75,7 @@ def test_the_command_and_the_call_ask_for_the_same(fresh: Bench) -> None:
     [
         ({}, []),
         ({"breadth": 3}, ["--breadth", "3"]),
+        ({"bootstrap": False}, ["--no-bootstrap"]),
         ({"own": ("MDAV(k=3)",), "proposed": False, "breadth": 3}, ["--method", "MDAV(k=3)"]),
         ({"own": ("MDAV(k=3)",)}, ["--method", "MDAV(k=3)", "--also-composed"]),
         ({"recodings": '{"age": {"width": 5}}'}, ["--first", "GlobalRecoding(bins={'age': 5})"]),

@@ -134,8 +134,8 @@ def sweep_words(desk: Desk, draft: Draft) -> list[str]:
     words = ["sweep", _file(draft)]
     for name, value in sweep_asked(desk, draft).items():
         option = SAID_SEVERAL_TIMES.get(name, f"--{name.replace('_', '-')}")
-        if value is True:
-            words.append(option)
+        if isinstance(value, bool):
+            words.append(option if value else option.replace("--", "--no-", 1))
         elif isinstance(value, Mapping):
             words += [word for measure, bound in value.items() for word in (option, _bounded(measure, bound))]
         else:
