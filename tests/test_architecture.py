@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from sfumato import registry
+from sfumato import Measure, Method, registry
 from sfumato.testing import amounts, checks
 
 ROOT = Path(__file__).parents[1]
@@ -54,7 +54,7 @@ def test_every_link_of_the_page_leads_somewhere() -> None:
 def test_what_is_printed_keeps_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
     page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     examples = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
-    made: list[type] = []
+    made: list[type[Method] | type[Measure]] = []
     for place, code in enumerate(examples):
         printed = ModuleType(f"printed_{place}")
         monkeypatch.setitem(sys.modules, printed.__name__, printed)

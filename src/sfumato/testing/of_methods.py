@@ -132,8 +132,9 @@ def frames_come_back_as_they_went_in(method: Method, data: Microdata) -> None:
 def only_the_chosen_variables_change(method: Method, data: Microdata) -> None:
     """A method that is told its variables leaves the others as they are, and refuses those of other kinds."""
     try:
-        first, *others = method.masked(data)
-        told = (method, replace(method, variables=(first,))) if others and method.steps == (method,) else (method,)
+        chosen = method.masked(data)  # of a table that has nothing for it, none
+        several = len(chosen) > 1 and method.steps == (method,)
+        told = (method, replace(method, variables=chosen[:1])) if several else (method,)
         tables = [(one.masked(data), one.protect(data, rng=1)) for one in told]
     except SfumatoError:  # its parameters name their variables, or it does not fit
         return
