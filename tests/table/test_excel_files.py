@@ -296,3 +296,69 @@ def test_a_plain_sheet_needs_no_openpyxl_to_be_read(tmp_path: Path, monkeypatch:
     file = book(tmp_path / "s.xlsx", ("s", [["a", "b"], [1, "x"], [2.5, None]]))
     monkeypatch.setattr("openpyxl.load_workbook", None)
     assert columns(read(file)) == {"a": [1.0, 2.5], "b": ["x", None]}
+
+
+def repacked(path: Path, source: Path, *changes: tuple[str, str]) -> Path:
+    """Write a workbook anew with changes to the names and the texts of its files."""
+    with zipfile.ZipFile(source) as before, zipfile.ZipFile(path, "w") as after:
+        for entry in before.namelist():
+            name, content = entry, before.read(entry).decode()
+            for old, new in changes:
+                name, content = name.replace(old, new), content.replace(old, new)
+            after.writestr(name, content)
+    return path
+
+
+@pytest.mark.parametrize("place", ["data/one.xml", "Worksheets/sheet1.xml", "worksheets/sheet1"])
+def test_sheets_are_looked_through_wherever_they_are_in_the_file(tmp_path: Path, place: str) -> None:
+    moved = "worksheets/sheet1.xml", place
+    wrong = book(tmp_path / "wrong.xlsx", ("a", [["x", "y"], [1, "#DIV/0!"], [2, 3]]))
+    with pytest.raises(DataError, match=r"cell B2 of sheet 'a' is the error #DIV/0!"):
+        read(repacked(tmp_path / "moved.xlsx", wrong, moved))
+    formula = book(tmp_path / "formula.xlsx", ("a", [["x", "y"], [1, "=A2+1"], [2, 3]]))
+    with pytest.raises(DataError, match="cell B2 of sheet 'a' is a formula without a value"):
+        read(repacked(tmp_path / "moved.xlsx", formula, moved))
+    twice = book(tmp_path / "twice.xlsx", ("a", [["x"], [1], [2]]))
+    with pytest.raises(FileError, match="row 2 stands behind row 2"):
+        read(repacked(tmp_path / "moved.xlsx", twice, moved, ('<row r="3"', '<row r="2"'), ('r="A3"', 'r="A2"')))
+
+
+@pytest.mark.parametrize("number", ["x", "1.0", "-1"])
+def test_a_text_that_is_not_numbered_is_not_the_first_one(tmp_path: Path, number: str) -> None:
+    plain = book(tmp_path / "plain.xlsx", ("a", [["name"], ["one"], ["two"]]))
+    kind = "openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
+    relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/sharedStrings"
+    path = repacked(
+        tmp_path / "s.xlsx",
+        plain,
+        ('t="inlineStr"><is><t>two</t></is>', f't="s"><v>{number}</v>'),
+        ("</Types>", f'<Override PartName="/xl/sharedStrings.xml" ContentType="application/vnd.{kind}"/></Types>'),
+        (
+            "</Relationships>",
+            f'<Relationship Id="rId99" Type="{relation}" Target="sharedStrings.xml"/></Relationships>',
+        ),
+    )
+    with zipfile.ZipFile(path, "a") as file:
+        space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+        file.writestr("xl/sharedStrings.xml", f'<sst xmlns="{space}"><si><t>first</t></si><si><t>last</t></si></sst>')
+    if number == "-1":  # openpyxl counts from the end
+        assert columns(read(path)) == {"name": ["one", "last"]}
+    else:
+        with pytest.raises(FileError, match="cannot be read as an Excel workbook: invalid literal"):
+            read(path)
+
+
+def test_spaces_that_are_written_as_numbers_of_signs_are_kept(tmp_path: Path) -> None:
+    plain = book(tmp_path / "plain.xlsx", ("a", [["name"], ["one"], ["two"]]))
+    path = repacked(tmp_path / "s.xlsx", plain, ("<t>two</t>", "<t>&#32;two&#32;</t>"))
+    assert columns(read(path)) == {"name": ["one", " two "]}
+
+
+def test_the_cells_of_another_workbook_that_are_kept_in_it_are_no_sheet(tmp_path: Path) -> None:
+    path = book(tmp_path / "s.xlsx", ("a", [["x"], [1], [2]]))
+    rows = '<sheetData sheetId="0"><row r="2"/></sheetData><sheetData sheetId="1"><row r="1"/></sheetData>'
+    with zipfile.ZipFile(path, "a") as file:
+        file.writestr(
+            "xl/externalLinks/externalLink1.xml", f"<externalLink><sheetDataSet>{rows}</sheetDataSet></externalLink>"
+        )
+    assert columns(read(path)) == {"x": [1, 2]}

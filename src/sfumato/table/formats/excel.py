@@ -38,19 +38,23 @@ _UNWRITABLE = r"[\x00-\x08\x0b\x0c\x0e-\x1f]"  # what XML has no character for
 TIMES_UNPACKED = 2.0  # the bytes of its XML, that a workbook takes in memory at least
 _NOT_AVAILABLE = "#N/A"
 _ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"}
+_SHEET, _WORKSHEET = re.compile(rb"<sheet\s"), re.compile(rb"<(?:\w+:)?worksheet[\s>]")
 _FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
 _ROW = re.compile(rb"<(?:\w+:)?row\s(?:[^>]*?\s)?r=\"(\d+)\"")
 # a row of numbers, texts and truth values alone, each cell in the row that it says
 _PLAIN_ROW = re.compile(
     rb'<row r="(\d+)"[^>]*(?:(?<=/)>|(?<!/)>(?:<c r="[A-Z]{1,3}\1"(?: s="\d+")?(?:(?: t="n")?\s*/>|'
-    rb'(?: t="n")?>(?:<v>[-+.\deE]+</v>|<v\s*/>|<v></v>)?</c>| t="(?:s|str|b)"><v>[^<]*</v></c>|'
+    rb'(?: t="n")?>(?:<v>[-+.\deE]+</v>|<v\s*/>|<v></v>)?</c>| t="s"><v>\d+</v></c>|'
+    rb' t="b"><v>[01]</v></c>| t="str"><v>[^<]*</v></c>|'
     rb' t="inlineStr"><is><t(?: xml:space="preserve")?>[^<]*</t></is></c>))*+</row>)\s*'
 )
 # numbers in a style, such as that of a date, which may be too small or large for one
 _COLUMN = re.compile(rb'<c r="([A-Z]{1,3})')
 _DOUBTFUL = re.compile(rb' s="[1-9]\d*"(?: t="n")?><v>(?:-|\d{7}|[^<]*[eE])')
 # texts that are empty, that escape a sign, or have spaces at their ends of which nobody says that they are kept
-_DOUBTFUL_TEXT = re.compile(rb"_x|<t>\s|<t>[^<]*\s</t>|<t></t>|<(?:t|si)\s*/>|<si></si>")
+_DOUBTFUL_TEXT = re.compile(
+    rb"_x|<t>(?:\s|&#)|<t>[^<]*(?:\s|&#\w+;)</t>|<t></t>|<(?:t|si)\s*/>|<si></si>|<\w+:(?:t|si)[\s/>]"
+)
 _Rows = Callable[[], Iterable[Sequence[Any]]]
 _Sheets = Mapping[str, _Rows]
 FIRST_DAY = dt.datetime(1900, 3, 1)
@@ -103,13 +107,17 @@ def _sheets_of(path: Path, content: bytes, options: ReadOptions) -> Iterator[tup
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             unpacked = sum(entry.file_size for entry in archive.infolist())  # more of it is not read
             check_unpacked(path, len(content), unpacked, options.max_unpacked, times=TIMES_UNPACKED)
-            xml = {name: archive.read(name) for name in archive.namelist() if name.endswith((".xml", ".rels"))}
-        parts = [part for name, part in xml.items() if name.startswith("xl/worksheets/")]
+            members = {name: archive.read(name) for name in archive.namelist()}
+        # wherever they are in the file, and whatever their names
+        sheets_at = [name for name, part in members.items() if _WORKSHEET.search(part)]
+        parts = [members[name] for name in sheets_at]
         for part in parts:
             _refuse_rows_twice(part)
-        texts = xml.get("xl/sharedStrings.xml", b"")
-        plain = find_spec("python_calamine") and not _DOUBTFUL_TEXT.search(texts) and all(map(_is_plain, parts))
-        if plain:
+        xml = {name: part for name, part in members.items() if name.endswith((".xml", ".rels"))}
+        stated = len(_SHEET.findall(xml.get("xl/workbook.xml", b"")))
+        known = stated == len(parts) and all(name in xml for name in sheets_at)
+        doubtful = any(_DOUBTFUL_TEXT.search(part) for part in xml.values() if b"sst" in part)
+        if find_spec("python_calamine") and known and not doubtful and all(map(_is_plain, parts)):
             for part in xml.values():
                 ParserCreate().Parse(part, True)  # noqa: FBT003 - calamine does not look whether XML is well-formed
             yield _plain_sheets(content), {}
