@@ -3,24 +3,31 @@
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import sfumato
 from sfumato import Measure, MeasureAbout, Measurement, Method, MethodAbout, Microdata, catalogue
 from sfumato.pair import Pair
 from sfumato.testing import Check, amounts, checks, persons
+from sfumato.testing.of_measures import measured
+from sfumato.testing.of_methods import protected, spelled
+from sfumato.testing.tables import shuffled
 
 METHODS = [catalogue.default_grid(cls)[-1] for _, cls in sorted(catalogue.methods().items())]
 # a model with a fair number of records per term, so that its figures have twelve digits
 FITTING = {"PropensityUtility": sfumato.PropensityUtility(model="main effects")}
 MEASURES = [FITTING.get(name) or cls() for name, cls in sorted(catalogue.measures().items())]
 OWNERS: list[Method | Measure] = [*METHODS, *MEASURES]
-TABLES = {"persons": persons(), "amounts": amounts()}
+BORN = np.datetime64("1930-01-01") + np.random.default_rng(2).integers(0, 25_000, 200)
+DATED = Microdata.from_frame(amounts().to_arrow().append_column("born", pa.array(BORN)))
+TABLES = {"persons": persons(), "amounts": amounts(), "dates": DATED}
+KINDS_OF = {"amounts": ("numeric",), "dates": ("date",)}  # a table of these is for who looks at nothing else
 ALL = [
     (name, check)
     for owner in OWNERS
     for name, table in TABLES.items()
-    if name == "persons" or owner.about.kinds == ("numeric",)
+    if name == "persons" or owner.about.kinds == KINDS_OF[name]
     for check in checks(owner, data=table)
 ]
 
@@ -30,6 +37,16 @@ ALL = [
 )
 def test_the_catalogue_keeps_its_contract(check: Check) -> None:
     check()
+
+
+@pytest.mark.parametrize("owner", OWNERS, ids=[type(owner).__name__ for owner in OWNERS])
+def test_the_checks_have_something_to_look_at(owner: Method | Measure) -> None:
+    # a refusal passes them, and so does a method that leaves all as it is
+    if isinstance(owner, Measure):
+        assert any(measured(owner, table, shuffled(table)) for table in TABLES.values())
+        return
+    masked = [(table, protected(owner, table, 5)) for table in TABLES.values()]
+    assert any(found is not None and spelled(found) != spelled(table) for table, found in masked)
 
 
 # what the checks are for
