@@ -74,7 +74,7 @@ def test_it_says_which_records_it_tells_of(swept: tuple[Path, Path, Microdata, A
     assert json.loads(done.stdout)["verdict"]["basis"] == said
     assert said in (folder / "sweep" / "report.md").read_text()
     public = (folder / "sweep" / "release" / "about.md").read_text()
-    assert f"{len(data)} records" in public and "a random sample of 700 of the records" in public
+    assert f"{len(data):,} records" in public and "a random sample of 700 of the records" in public
     assert "memory: 1.0 GB allowed" in done.stderr
     audit = json.loads(done.stdout)["checked"]["audit"]
     assert f"audited in a random sample of 700 of {len(data):,} records" in audit["notes"]

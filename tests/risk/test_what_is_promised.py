@@ -1,6 +1,7 @@
 """Defaults, limits of parameters and of what fits, and corners of risk measures: each by hand."""
 
 import inspect
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ from sfumato.pair import Pair
 from sfumato.pair.sample import Sample
 from sfumato.risk import distance_linkage, sample_uniques
 from sfumato.risk.attack_and_control import excess, wilson
-from sfumato.risk.distance_linkage import own_links, refuse_without_scale
+from sfumato.risk.distance_linkage import Scale, own_links
 from sfumato.risk.nearest_record import Units, less_near, too_near
 from tables import incomes, numbers
 
@@ -337,11 +338,15 @@ def test_a_variable_that_cannot_be_compared_is_left_out_unless_it_was_asked_for(
 
 def test_variables_without_a_scale_are_refused_by_name() -> None:
     names, nan = ("a", "b", "c"), float("nan")
-    refuse_without_scale(np.zeros(3), np.zeros(3), names, "original")
+
+    def scale(mean: list[float], spread: list[float]) -> Scale:
+        return Scale.of(SimpleNamespace(mean=np.array(mean), spread=np.array(spread)), names, "original")  # type: ignore[arg-type]
+
+    assert scale([0.0, 0.0, 0.0], [0.0, 0.0, 0.0]).spread.tolist() == [0.0, 0.0, 0.0]
     with pytest.raises(NotApplicable, match="every value of 'b' is missing in the original table"):
-        refuse_without_scale(np.array([1.0, nan, 2.0]), np.array([1.0, nan, 1.0]), names, "original")
+        scale([1.0, nan, 2.0], [1.0, nan, 1.0])
     with pytest.raises(NotApplicable, match="'c' has values too large"):
-        refuse_without_scale(np.ones(3), np.array([1.0, 2.0, np.inf]), names, "original")
+        scale([1.0, 1.0, 1.0], [1.0, 2.0, np.inf])
 
 
 def test_a_gap_is_linked_all_the_same_and_a_column_of_gaps_is_not() -> None:

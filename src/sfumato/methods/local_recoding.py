@@ -228,9 +228,10 @@ def _at_levels(data: Microdata, key: Ladder, parts: list[tuple[int, NDArray[np.i
     for level, records in parts:
         group = np.append(key.parents[level], np.int32(-1))[key.codes[records]]
         codes[records] = np.append(numbers[level], np.int32(-1))[group]
+    lost = int(((codes < 0) & ~data.missing(key.name)).sum())  # of the records that are left in no class
     several = replace(
         variable, kind="nominal", categories=names, labels=(), missing=(), format="", hierarchy=None
-    ).treated(Treatment(local=True))
+    ).treated(Treatment(local=True, suppressed=lost))
     return only_present(several, codes)
 
 

@@ -200,6 +200,7 @@ def by_record(
     >>> pieces = [(np.array([3, 0]), np.array([0.3, 0.0])), (np.array([1]), np.array([0.1]))]
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from sfumato.pair.files import Workspace
     >>> with TemporaryDirectory() as folder:
     ...     found = list(by_record(pieces, 4, np.array([np.nan]), Workspace(10**6, Path(folder)), "x"))
     >>> np.concatenate(found).tolist()
