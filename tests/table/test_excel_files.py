@@ -362,3 +362,11 @@ def test_the_cells_of_another_workbook_that_are_kept_in_it_are_no_sheet(tmp_path
             "xl/externalLinks/externalLink1.xml", f"<externalLink><sheetDataSet>{rows}</sheetDataSet></externalLink>"
         )
     assert columns(read(path)) == {"x": [1, 2]}
+
+
+def test_a_sheet_takes_no_longer_than_it_is_long(tmp_path: Path) -> None:
+    plain = book(tmp_path / "plain.xlsx", ("a", [["x"], [1], [2]]))
+    begun = "<!--" + "<row " * 400_000 + "-->"  # of which each would be looked through to the end: for hours
+    assert columns(read(repacked(tmp_path / "s.xlsx", plain, ("</sheetData>", f"</sheetData>{begun}")))) == {
+        "x": [1, 2]
+    }

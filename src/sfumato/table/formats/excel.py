@@ -40,10 +40,10 @@ _NOT_AVAILABLE = "#N/A"
 _ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"}
 _SHEET, _WORKSHEET = re.compile(rb"<sheet\s"), re.compile(rb"<(?:\w+:)?worksheet[\s>]")
 _FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
-_ROW = re.compile(rb"<(?:\w+:)?row\s(?:[^>]*?\s)?r=\"(\d+)\"")
+_ROW = re.compile(rb"<(?:\w+:)?row\s(?:[^<>]*?\s)?r=\"(\d+)\"")
 # a row of numbers, texts and truth values alone, each cell in the row that it says
 _PLAIN_ROW = re.compile(
-    rb'<row r="(\d+)"[^>]*(?:(?<=/)>|(?<!/)>(?:<c r="[A-Z]{1,3}\1"(?: s="\d+")?(?:(?: t="n")?\s*/>|'
+    rb'<row r="(\d+)"[^<>]*(?:(?<=/)>|(?<!/)>(?:<c r="[A-Z]{1,3}\1"(?: s="\d+")?(?:(?: t="n")?\s*/>|'
     rb'(?: t="n")?>(?:<v>[-+.\deE]+</v>|<v\s*/>|<v></v>)?</c>| t="s"><v>\d+</v></c>|'
     rb' t="b"><v>[01]</v></c>| t="str"><v>[^<]*</v></c>|'
     rb' t="inlineStr"><is><t(?: xml:space="preserve")?>[^<]*</t></is></c>))*+</row>)\s*'
