@@ -58,6 +58,7 @@ TESTS = (
     "tests/report/test_verdict.py",
     "tests/report/test_verdict_by_hand.py",
     "tests/report/test_cautions.py",
+    "tests/report/test_merged_and_summed.py",
     "tests/project/test_choosing.py",
     "tests/project/test_sweep.py",
     "tests/cli/test_leaks_from_file_to_file.py",

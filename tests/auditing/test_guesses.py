@@ -363,3 +363,9 @@ def test_a_code_that_nobody_else_has_is_the_category_that_nobody_shows() -> None
     assert told_by(apart) is None
     assert category([0, 1, 1], [0, -1, 1]).unseen is None  # somebody shows it
     assert number([1, 2], [1, np.nan], 0.1).unseen is None
+
+
+def test_the_first_category_is_no_blank() -> None:
+    towns = Schema((Variable("town", "nominal", categories=("A", "B")),))
+    data = Microdata(towns, {"town": np.array([0, -1], np.int32)})
+    assert spelled(data, "town", np.array([0, 1])) == ["A", "blank"]

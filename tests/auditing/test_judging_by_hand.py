@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 from sfumato.auditing import trials
-from sfumato.auditing.audit import _given_back
+from sfumato.auditing.audit import _given_back, _written
 from sfumato.auditing.evidence import Evidence
 from sfumato.auditing.findings import Name
 from sfumato.auditing.targets import Guess, Ranks, Target, Values, luck
@@ -156,6 +156,7 @@ def test_luck_is_a_binomial_tail(share: float, values: int, p: float) -> None:
 def test_luck_of_none_is_certain_and_parts_of_a_value_do_not_count() -> None:
     assert luck(0.0, 10, 0.4) == 1.0
     assert luck(0.09, 10, 0.4) == 1.0  # not one
+    assert luck(0.1, 10, 0.05) == pytest.approx(1 - 0.95**10)  # one of ten
     assert luck(0.69, 10, 0.4) == pytest.approx(binom.sf(5, 10, 0.4))  # six, not seven
 
 
@@ -203,6 +204,22 @@ def test_luck_with_few_numbers_is_granted_the_commonest() -> None:
     target = replace(one.target, truth=truth)
     target.__dict__["guessable_exactly"] = first(0.1, 10)
     assert _exactly(replace(one, target=target))[2] == pytest.approx(binom.sf(8, 10, 6 / 9))
+
+
+@pytest.mark.parametrize(("size", "granted"), [(29, True), (30, False)])
+def test_below_thirty_values_luck_is_granted_what_is_common(size: int, granted: bool) -> None:
+    """A tenth is guessed and .8 of the values are the same: of 29 luck is granted these .8, of 30 a tenth."""
+    one = trial(0.9, 0.1, size, number=True, exact=0.9, chance=0.8, unaware=np.full(size, 0.1))
+    often = round(0.8 * size)
+    codes = np.where(np.arange(size) < often, 0, np.arange(size))
+    target = replace(one.target, truth=Values(codes, one.target.truth.levels))
+    target.__dict__.update(guessable_exactly=first(0.1, size), unaware=np.full(size, 0.1))
+    least = first(0.1, size).mean()
+    met, alone = _exactly(replace(one, target=target)), _with_the_file_alone(replace(one, target=target))
+    right = round(0.9 * size)
+    assert met[2] == pytest.approx(binom.sf(right - 1, size, often / size if granted else least))
+    assert alone is not None
+    assert alone[2] == pytest.approx(binom.sf(right - 1, size, 0.8 if granted else 0.1))
 
 
 def with_unchanged(changed: int, unchanged: int, right: float, elsewhere: float, likely: float) -> Trial:
@@ -302,3 +319,11 @@ def test_examples_are_what_an_intruder_without_the_distribution_does_not_know() 
     found = replace(usual, basis="the file alone")
     assert _given_back(found, one).tolist() == [True, False, False, False]
     assert _given_back(usual, one).tolist() == [True] * 4
+
+
+def test_true_values_are_written_as_in_a_table() -> None:
+    assert _written(0.1 + 0.2, "numeric") == "0.3"
+    assert _written(0.0, "date") == "1970-01-01"
+    assert _written("20-29", "numeric") == "20-29"  # a class, which is what is published of it
+    assert _written(7, "nominal") == _written(7, "ordinal") == "7"
+    assert _written(True, "nominal") == "True"  # no number

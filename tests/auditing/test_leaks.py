@@ -54,6 +54,18 @@ def test_neighbouring_rows_tell_the_region_until_they_are_shuffled() -> None:
     assert repaired["order"].worst.excess <= 3 * 0.5 / np.sqrt(len(blanks))
 
 
+@pytest.mark.parametrize("numbered", [True, False])
+def test_members_of_a_household_tell_what_is_published_of_them_and_not_what_is_true(*, numbered: bool) -> None:
+    """Regions are dealt anew among all records: who knows the households sees members that need not share theirs."""
+    table = alone(survey(), "household", "weight", "region", "sex")
+    table["weight"] = 10.0 + table["household"] % 50
+    masked = table.assign(region=np.random.default_rng(3).permutation(table["region"]))
+    found = audit(data(table), masked if numbered else masked.drop(columns="household"))["household"]
+    assert not found.alarm
+    assert found.worst is not None and found.worst.learnt == "the file"
+    assert found.worst.evidence == (("household",) if numbered else ("neighbouring rows",))
+
+
 def test_another_member_of_the_household_tells_it_until_all_are_blank() -> None:
     table, _ = shuffled(survey())
     kept = alone(table, "household", "region", "sex", "job")

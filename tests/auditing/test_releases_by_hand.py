@@ -49,6 +49,8 @@ def test_the_fewest_columns_that_tell_records_apart() -> None:
     assert _telling_apart(data, ["coin", "half"]) == ("half", "coin")  # the finest first
     assert _telling_apart(data, ["coin"]) == ("coin",)
     assert _telling_apart(data, []) == ()
+    one = table({"same": np.ones(200), "coin": np.arange(200.0) % 2})
+    assert _telling_apart(one, ["same", "coin"]) == ("coin",)  # two values are finer than one
     # 198 of 200 are 99 %, with which one is content; 197 are not
     nearly = table({"a": np.maximum(np.arange(200.0), 2), "b": np.arange(200.0) % 7})
     assert _telling_apart(nearly, ["a", "b"]) == ("a",)

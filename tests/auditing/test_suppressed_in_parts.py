@@ -11,12 +11,20 @@ from towns import towns
 
 from how_often import TABLES
 from scanned import scanned
-from sfumato import Engine, Microdata, TableInParts
+from sfumato import Engine, Microdata, Schema, TableInParts, Variable
 from sfumato.auditing.audit import audit
-from sfumato.auditing.of_parts import AtHand, SampleDesign, at_hand_of_both, records_at_hand
+from sfumato.auditing.of_parts import (
+    AtHand,
+    SampleDesign,
+    _sought,
+    _SoughtValues,
+    at_hand_of_both,
+    records_at_hand,
+)
 from sfumato.errors import DataError
 from sfumato.pair.random_order import RandomOrder, write_in_random_order
 from sfumato.table.present import made_missing
+from sfumato.table.treatment import Treatment
 
 N = 12_000
 
@@ -186,3 +194,16 @@ def test_processes_draw_the_same(register: Microdata, masked: Microdata, tmp_pat
     here = records_at_hand(cut(register), cut(masked), order, None, 300)
     assert design(there).notes == design(here).notes
     assert np.array_equal(there.original.columns["id"], here.original.columns["id"])
+
+
+def test_values_that_a_limit_may_have_replaced_are_looked_for_where_the_limit_is_new() -> None:
+    """The top of pay was 90 and is 50; that of rent was 90 before, and age has none."""
+    names = ("pay", "rent", "age")
+    columns = {name: np.arange(20.0) for name in names}
+
+    def limited(**tops: float) -> TableInParts:
+        variables = (Variable(name).treated(Treatment(top=tops.get(name))) for name in names)
+        return cut(Microdata(Schema(tuple(variables)), columns))
+
+    found = _sought(limited(pay=90.0, rent=90.0), limited(pay=50.0, rent=90.0))
+    assert found == {"pay": _SoughtValues(False, top=50.0)}

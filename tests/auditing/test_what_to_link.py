@@ -187,6 +187,14 @@ def test_a_total_is_the_sum_of_its_parts() -> None:
     assert found.holds == 1.0
 
 
+@pytest.mark.parametrize(("number", "linked"), [(8, True), (9, False)])
+def test_a_sum_of_up_to_eight_parts_is_proposed(number: int, linked: bool) -> None:
+    rng = np.random.default_rng(8)
+    parts = {f"p{i}": rng.integers(1, 9_999, 120).astype(float) for i in range(number)}
+    found = proposed(table({**parts, "all": np.sum(list(parts.values()), axis=0)}))
+    assert found == ([("all", tuple(parts))] if linked else [])
+
+
 def test_the_coarsest_source_that_does_as_well() -> None:
     """Of month and town a season follows: quarter, which the month determines, does as well."""
     rng = np.random.default_rng(7)

@@ -35,6 +35,7 @@ from sfumato.report.verdict import (
     _changes,
     _found,
     _given_back,
+    _going_out,
     _intruder,
     _kept,
     _left_out,
@@ -44,6 +45,7 @@ from sfumato.report.verdict import (
     _reachable,
     _repairs,
     _total,
+    _unlucky,
     _unsure,
     _warnings,
     basis_of,
@@ -669,3 +671,44 @@ def test_long_lists_end_with_how_many_more_there_are() -> None:
         "v00, v01, v02 and v03 are",
         "v00, v01, v02, v03 and 1 other are",
     ]
+
+
+def drawn(name: str, *use: float) -> Row:
+    """A random candidate with the usefulness of its draws."""
+    one = row(name, use=sum(use) / len(use))
+    return replace(one, values={**one.values, "U()": use}, replicates=len(use))
+
+
+def test_a_draw_that_goes_out_and_is_worse_than_another_candidate_is_told() -> None:
+    """The first draw goes out: .8, with a mean of .85. That of another has .83, whose mean is .8."""
+    one, other = drawn("one", 0.8, 0.9), drawn("other", 0.83, 0.77)
+    chosen = choice(feasible=("one", "other"))
+
+    def said(*rows: Row, of: Choice = chosen) -> list[str]:
+        return list(_unlucky(results(*rows), rows[0], of, {"other": "the other"}))
+
+    assert said(one, other) == [
+        "The draw that goes out has Usefulness 80 %, and the mean of the draws is 85 %: the other would go out with "
+        "83 %. Choose it with --choose, or draw again with another seed."
+    ]
+    assert said(one, drawn("other", 0.815, 0.9)) == []  # less than two hundredths better, whatever its other draws
+    third, more = drawn("third", 0.84, 0.1), replace(chosen, feasible=("one", "other", "third"))
+    assert "go out with 84 %" in said(one, other, third, of=more)[0]  # whatever its mean
+    assert said(drawn("one", 0.8), other) == []  # nothing was drawn
+    assert said(one, other, of=replace(chosen, passed_over=("other",))) == []
+    assert said(one, other, of=replace(chosen, feasible=("one",))) == []
+    assert said(drawn("one", float("nan"), 0.9), other) == []
+
+
+def test_of_several_draws_the_first_goes_out() -> None:
+    assert _going_out(drawn("one", 0.8, 0.9), "U()", None) == 0.8
+    assert _going_out(drawn("one", 0.8), "U()", None) is None  # it is the mean
+    assert _going_out(drawn("one", 0.8, 0.9), "U()", replace(FINE, after={"U()": 0.7})) == 0.7  # after repairs
+    assert _going_out(None, "U()", None) is None
+
+
+def test_lines_that_are_no_measure_are_explained_where_they_stand() -> None:
+    assert decided(row(), choice(), FINE).explained == ()
+    repaired = decided(row(), choice(), replace(FINE, after={"U()": 0.5}))
+    assert len(repaired.changes) == 3  # two measures, and one of them after repairs
+    assert [one.split(":")[0] for one in repaired.explained] == ["Of the file that goes out"]

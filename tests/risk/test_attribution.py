@@ -100,7 +100,9 @@ def test_by_hand_claims_and_their_truth() -> None:
 def test_by_hand_a_tie_of_claims_is_shared_and_no_claim_is_said() -> None:
     original = table([("a", "f", "yes"), ("a", "f", "no")])
     protected = unrelated(original, original)
-    assert TCAP(0.5).evaluate(original, protected).value == 0.5
+    shared = TCAP(0.5).evaluate(original, protected)
+    assert shared.value == 0.5
+    assert shared.by_record is not None and shared.by_record.tolist() == [0.5, 0.5]
     nothing = TCAP().evaluate(original, protected)
     assert nothing.value == 0 and nothing.parts["claims"] == 0
     assert any("no claim can be made" in note for note in nothing.notes)
@@ -177,7 +179,10 @@ def test_the_worst_target_counts_and_numbers_are_compared_in_classes() -> None:
     assert found.by_record is not None and found.by_record.mean() == pytest.approx(found.value)
     assert [row["target"] for row in found.tables["targets"]] == ["income", "health"]
     assert any("income is compared in 10 classes" in note for note in found.notes)
+    worst = max(found.by_variable, key=lambda name: found.by_variable[name])
+    assert f"the value, its parts and the records are those of {worst}, the target most at risk" in found.notes
     only = DiSCO(targets=("income",), classes=2).evaluate(data, data)
+    assert not any("most at risk" in note for note in only.notes)  # there is no other
     # in halves: whoever is above or below the median with everyone of the same keys
     half = (data.columns["income"] >= np.median(data.columns["income"])).astype(int)
     keys = list(zip(*(data.columns[n].tolist() for n in ("region", "sex", "education", "age")), strict=True))

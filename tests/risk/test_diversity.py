@@ -271,3 +271,21 @@ def test_the_number_of_values_is_the_most_of_which_no_two_are_near(seed: int, ne
     assert found.by_record is not None
     for violates, most in zip(found.by_record, expected, strict=True):
         assert most is None or bool(violates) == (most < 4)
+
+
+def test_of_classes_as_far_from_the_file_the_larger_are_named_first() -> None:
+    """One illness in each class, x in those of one and of three, y in that of four: each is half a file away."""
+    table = pa.table({"key": list("abbbcccc"), "ill": list("xxxxyyyy")})
+    found = TCloseness(variables=("key",), confidential=("ill",)).evaluate(table, table)
+    listed = found.tables["farthest classes"]
+    assert [row["distance"] for row in listed] == pytest.approx([0.5] * 3)
+    assert [row["key"] for row in listed] == ["c", "b", "a"]
+
+
+def test_with_a_share_of_one_nought_is_near_to_every_amount_above() -> None:
+    """|0 - y| is y, all of the larger; -3 and 5 are 8 apart, more than either."""
+    above, both = amounts(a=[0.0, 5, 900], b=[1.0, 2, 3]), amounts(a=[-3.0, 5], b=[1.0, 2])
+    assert LDiversity(**KEY, near=1.0).evaluate(above, above).parts["smallest, pay"] == 1.0
+    assert LDiversity(**KEY, near=1.0).evaluate(above, above).value == 1.0
+    found = LDiversity(**KEY, near=1.0).evaluate(both, both)
+    assert found.value == 0.5  # of class b alone

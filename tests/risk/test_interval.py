@@ -149,3 +149,17 @@ def test_an_interval_of_all_ranks_ends_with_the_values_there_are() -> None:
     for ties in ("mean", "last"):
         found = RankInterval(percents=(100,), ties=ties).evaluate(before, after)
         assert found.by_record is not None and found.by_record.tolist() == [0, 1, 0]
+
+
+def test_a_whole_number_of_ranks_reaches_as_far_down_as_up() -> None:
+    # 20 % of 10 are two ranks: the interval of 5 is [3, 7]. 29 % of 100 are 29, though the product is 28.999...
+    after = numbers(x=np.arange(10.0))
+    for moved, inside in ((-2.0, 1.0), (-3.0, 0.0), (2.0, 1.0), (3.0, 0.0)):
+        before = numbers(x=np.where(np.arange(10) == 5, 5 + moved, np.arange(10.0)))
+        found = RankInterval(percents=(20,), ties="last").evaluate(before, after)
+        assert found.by_record is not None and found.by_record[5] == inside
+    hundred = numbers(x=np.arange(100.0))
+    for moved, inside in ((-29.0, 1.0), (-30.0, 0.0), (29.0, 1.0), (30.0, 0.0)):
+        before = numbers(x=np.where(np.arange(100) == 50, 50 + moved, np.arange(100.0)))
+        found = RankInterval(percents=(29,), ties="last").evaluate(before, hundred)
+        assert found.by_record is not None and found.by_record[50] == inside

@@ -82,6 +82,20 @@ def test_missing_values_on_either_side() -> None:
     assert by_record(MatchProbability(), before, after) == pytest.approx(expected.tolist())
 
 
+@pytest.mark.parametrize("spread", [0.5, 2.0])
+def test_an_unknown_number_is_published_as_often_as_the_published_ones_are_spread(spread: float) -> None:
+    """Of the first nothing is known; the others moved up and down by so much, which changes their order."""
+    nan = float("nan")
+    before, after = np.array([nan, 1.0, 1.4, 4.0, 4.3]), np.array([3.0, 1.0, 1.4, 4.0, 4.3])
+    after[1:] += np.array([1, -1, 1, -1]) * spread
+    likelihood = np.array([norm.pdf(after - known, 0.0, spread) for known in before])
+    likelihood[0] = norm.pdf(after, after.mean(), after.std())
+    odds = likelihood / likelihood.mean(axis=0)
+    expected = np.diag(odds / odds.sum(axis=1, keepdims=True))
+    found = by_record(MatchProbability(), numbers(a=before), numbers(a=after))
+    assert found == pytest.approx(expected.tolist())
+
+
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 1000), scale=st.floats(0.001, 1000))
 def test_probabilities_are_calibrated_and_units_do_not_matter(seed: int, scale: float) -> None:

@@ -83,6 +83,14 @@ def test_graded_comparison_is_refused_where_all_pairs_are_too_many() -> None:
         ProbabilisticLinkage(comparator="graded", width=0)
 
 
+def test_graded_comparison_takes_as_many_records_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sfumato.kernels.probabilistic_linkage.MAX_GRADED", 40)
+    graded = ProbabilisticLinkage(comparator="graded")
+    assert graded.evaluate(numbers(x=np.arange(40.0)), numbers(x=np.arange(40.0))).value > 0
+    with pytest.raises(NotApplicable, match="at most 40 records; there are 41"):
+        graded.evaluate(numbers(x=np.arange(41.0)), numbers(x=np.arange(41.0)))
+
+
 def test_too_many_known_variables_and_bad_bins_are_refused() -> None:
     rng = np.random.default_rng(0)
     wide = numbers(**{f"v{i}": rng.normal(size=30) for i in range(17)})

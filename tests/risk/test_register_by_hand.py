@@ -101,6 +101,13 @@ def test_chances_by_the_weights_of_who_looks_alike() -> None:
     assert few.tolist() == [0.5]
 
 
+def test_by_mean_weights_a_class_stands_for_as_many_units_each() -> None:
+    """Ten units stand for a hundred: one for ten, two for twenty."""
+    one = Matches("Benedetti-Franconi", np.ones(1), {}, NAN, NAN, None, 10, 100, ())
+    np.testing.assert_allclose(one.inverse(np.array([1.0, 2.0])), [expected_of(1, 0.1), expected_of(2, 0.1)], rtol=1e-9)
+    assert replace(one, decides="census").inverse(np.array([1.0, 2.0])).tolist() == [1, 0.5]
+
+
 def test_who_looks_alike_is_a_class_whatever_the_keys() -> None:
     """Two records alone and twice two alike, of 60 in all: a spectrum of two classes of one and two of two."""
     chance = np.array([1.0, 1.0, 0.5, 0.5, 0.5, 0.5])

@@ -4,6 +4,7 @@ With all records in the sample the figures are those in memory; of fewer, they a
 the mean over many samples is the figure of all records, and the standard error is right.
 """
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -207,3 +208,17 @@ def test_weights_that_only_the_original_has_are_counted_in_parts_too() -> None:
     plain = replace(scenario, knows_membership=True)
     knowing = replace(data, schema=replace(data.schema, scenarios=(plain,)))
     assert whole.value < measure.evaluate(knowing, file, rng=1).value / 5
+
+
+def test_too_few_alike_are_counted_by_what_is_known_exactly() -> None:
+    """Who knows age roughly is among those of the same sex: many; who knows it exactly is among few."""
+    data = persons(300)
+    for about, keys in ((("age",), ("sex", "age")), ((), ("sex", "age")), (("region",), ("region", "age"))):
+        scenarios = (Scenario("neighbour", keys, about=about, k=5),)
+        known = replace(data, schema=replace(data.schema, scenarios=scenarios, household=None))
+        exact = [data.columns[name].tolist() for name in keys if name not in about]
+        alike = Counter(zip(*exact, strict=True))
+        expected = np.mean([alike[one] < 5 for one in zip(*exact, strict=True)])
+        for sample in (None, 20):
+            found = Reidentification(sample=sample).evaluate(known, known, rng=1)
+            assert found.tables["scenarios"][0]["violating k"] == pytest.approx(expected)

@@ -46,6 +46,8 @@ def test_scores_by_hand() -> None:
     # 24, s = 3: 2. ihsn, s = 2: (2^3 - 1) 2! 3! / 5! = 0.7; s = 5: 0
     assert [score_of("sdcmicro", s, 5, 5) for s in (1, 2, 5)] == [24, 6, 1]
     assert [score_of("handbook", s, 5, 3) for s in (1, 3)] == [24, 2]
+    # with sets of all five the handbook's are sdcmicro's: the one of all keys adds no factor
+    assert [score_of("handbook", s, 5, 5) for s in (1, 2, 5)] == [24, 6, 1]
     assert [score_of("ihsn", s, 5, 5) for s in (2, 5)] == [pytest.approx(0.7), 0.0]
 
 

@@ -297,7 +297,8 @@ def _last_near(levels: Floats, share: Floats, near: float) -> NDArray[np.intp]:
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # numbers near the largest there are
         spread = levels[min(int(high), len(levels) - 1)] - levels[low]
         upwards = levels + near * np.maximum(np.abs(levels), spread)
-        positive = np.where(levels > 0, levels / (1 - near), -np.inf)
+        # of which a number above takes no more than the share off: with a share of 1 that is any, of nought as well
+        positive = np.where(levels >= 0, levels / (1 - near) if near < 1 else np.inf, -np.inf)
     return np.asarray(np.searchsorted(levels, np.maximum(upwards, positive), "right") - 1)
 
 
