@@ -69,6 +69,7 @@ class Bench:
     headers: dict[str, str] = field(default_factory=lambda: {"origin": HERE})
 
     def __post_init__(self) -> None:
+        self.desk.readings.patience = PATIENCE  # what is read is shown at once, however busy the machine
         cookie = self.send("GET", f"{ENTER}?token={self.sessions.token()}").headers["set-cookie"].split(";")[0]
         self.headers["cookie"] = cookie
         self.csrf = self.sessions.csrf(cookie.partition("=")[2]) or ""

@@ -20,6 +20,7 @@ from sfumato.workbench.desk import Desk
 from sfumato.workbench.guard import Guard, Sessions
 from sfumato.workbench.journal import CurrentDraft, Stale
 from sfumato.workbench.pages import Page, page_of, render, static
+from sfumato.workbench.readings import StillReading
 from sfumato.workbench.screens import OPEN, screen_of, screens
 from sfumato.workbench.screens.screen import ActionResult, Form, Refused, Screen
 from sfumato.workbench.uploads import MAX_UPLOAD_BYTES, plain_name, received
@@ -56,6 +57,8 @@ def served(folder: Path, place: str) -> Response:
 
 # the pages
 
+# what can be done while schema.toml cannot be read
+ALWAYS = tuple(OPEN.actions[name] for name in ("last_schema", "without_schema", "cancel", "again"))
 MAX_FORM_BYTES = 4 * 1024**2  # bytes
 MAX_FIELDS = 100_000  # of a form
 MAX_SILENCE = 30.0  # seconds between two pieces of what a browser sends
@@ -104,7 +107,11 @@ class Pages:
             if not draft.confirmed:
                 return OPEN.slug
             waiting = (s for s in screens() if not s.optional and not s.done(self.desk, draft))
-            return next(waiting, screens()[-1]).slug
+            try:
+                with self.desk.readings.hurried():
+                    return next(waiting, screens()[-1]).slug
+            except StillReading:
+                return OPEN.slug
 
         return RedirectResponse(await run_in_threadpool(slug), 303)
 
@@ -148,7 +155,7 @@ class Pages:
             now = self.desk.now()
             revision = form.revision
             try:
-                if action not in (OPEN.actions["last_schema"], OPEN.actions["without_schema"]):
+                if action not in ALWAYS:
                     self._refuse_while_unreadable()
                 done = action(self.desk, now.draft, form)
                 self._apply(done, screen, revision, form.text("once"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sfumato.errors import FileError, SfumatoError
 from sfumato.table.atomic import reason, replacing
-from sfumato.table.files import read
+from sfumato.table.files import read, tables_in
 from sfumato.table.formats import located
 from sfumato.table.microdata import Microdata
 from sfumato.table.schema import Schema
@@ -18,6 +18,7 @@ from sfumato.table.schema_file import schema_of, schema_text
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.jobs import Jobs
 from sfumato.workbench.journal import CurrentDraft, Journal, Stale
+from sfumato.workbench.readings import Readings
 
 if TYPE_CHECKING:
     from sfumato.workbench.latest import Latest
@@ -46,6 +47,7 @@ class Desk:
             raise FileError(f"cannot make the folder {folder}: {reason(error)}") from None
         self.journal = Journal(self.folder)
         self.jobs = Jobs(self.folder)
+        self.readings = Readings()
         self.said: dict[str, str] = {}  # a sentence to show once, by browser
         self.unreadable_schema = ""  # why schema.toml cannot be read, after an edit from outside
         self.older: dict[str, Any] = {}  # the latest of what takes long, to be shown until it is made anew
@@ -149,10 +151,29 @@ class Desk:
         path = self.source(draft)
         stated = self.stated(draft) if draft.schema else None
         dialect = {"encoding": draft.encoding, "delimiter": draft.delimiter, "decimal": draft.decimal}
-        columns = self.kept("table", self.form(draft), lambda: read(path, stated, **dialect))
+        columns = self.read("table", self.form(draft), path, lambda: read(path, stated, **dialect))
         if stated is None:
             return columns
         return self.kept("table and schema", f"{self.form(draft)} {draft.schema}", lambda: _under(columns, stated))
+
+    def tables(self, draft: Draft) -> tuple[str, ...]:
+        """Name the sheets or data frames of the original, where its format has such."""
+        file, _ = located(self.source(draft))
+        return self.read("tables", f"{file} {stamp(file)}", file, lambda: tables_in(file))
+
+    def read(self, name: str, depends_on: str, path: Path, make: Callable[[], T]) -> T:
+        """Return what is made of a file: in a thread, for which a page waits only a moment."""
+        file, _ = located(path)
+
+        def keep(made: T) -> T:
+            return self.kept(name, depends_on, lambda: made)
+
+        def make_once() -> T:
+            return self.kept(name, depends_on, make) if self.is_kept(name, depends_on) else make()
+
+        if not self.is_kept(name, depends_on):
+            self.readings.read(f"{name} {depends_on}", file, make_once, keep)
+        return self.kept(name, depends_on, make)
 
     def form(self, draft: Draft) -> str:
         """Say what the columns of the table depend on: the file, how it is read, kinds and codes, but not roles."""

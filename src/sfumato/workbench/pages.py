@@ -20,6 +20,7 @@ from sfumato.report.page import breakable, vega_bundle
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.journal import CurrentDraft
+from sfumato.workbench.readings import StillReading
 from sfumato.workbench.screens import TITLES, UNOPENED, screens
 from sfumato.workbench.screens.screen import Form, Screen
 
@@ -121,19 +122,26 @@ class Step:
 
 
 def page_of(desk: Desk, page: Page) -> str:
-    """Render a page; what goes wrong with the table itself is told on it."""
+    """Render a page; what goes wrong with the table itself is told on it, and how far its reading is."""
+    with desk.readings.hurried():
+        return _rendered(desk, page)
+
+
+def _rendered(desk: Desk, page: Page) -> str:
     draft, screen = page.now.draft, page.screen
     error = page.error
-    waits, shown = "", {}
+    template, waits, shown = f"{screen.slug}.html.j2", "", {}
     try:
         waits = screen.ready(desk, draft)
         shown = {} if waits else screen.view(desk, draft, page.query)
+    except StillReading as still:
+        template, shown = "reading.html.j2", {"reading": still.reading}
     except SfumatoError as trouble:
         error, waits = error or trouble, "This has to be put right first."
     slugs = list(TITLES)
     place = slugs.index(screen.slug)
     return render(
-        "waits.html.j2" if waits else f"{screen.slug}.html.j2",
+        "waits.html.j2" if waits else template,
         screen=screen,
         number=place + 1,
         steps=_steps(desk, draft, screen),
@@ -179,8 +187,8 @@ def _steps(desk: Desk, draft: Draft, here: Screen) -> list[Step]:
 
 
 def _calmly(ask: Any, *, otherwise: Any) -> Any:
-    """Return an answer, or another if the table cannot be read."""
+    """Return an answer, or another if the table cannot be read, or is not yet."""
     try:
         return ask()
-    except SfumatoError:
+    except (SfumatoError, StillReading):
         return otherwise

@@ -2,13 +2,13 @@
 
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import FileError, SchemaError, SfumatoError
+from sfumato.errors import Cancelled, FileError, SchemaError, SfumatoError
 from sfumato.table.describe import Finding, describe
-from sfumato.table.files import tables_in
 from sfumato.table.formats import format_of, known_format, known_suffixes, located
 from sfumato.table.formats.delimited import DELIMITED
 from sfumato.table.microdata import Microdata
@@ -17,7 +17,8 @@ from sfumato.workbench.begin import first_schema
 from sfumato.workbench.commands import read_call, reading
 from sfumato.workbench.desk import SCHEMA, Desk, stamp
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.screens.screen import ActionResult, Form, Refused, SameCommand, Screen
+from sfumato.workbench.readings import StillReading
+from sfumato.workbench.screens.screen import ActionResult, Form, Refused, SameCommand, Screen, place_of
 from sfumato.workbench.uploads import inside
 
 ROWS = 8  # shown of the file
@@ -53,13 +54,17 @@ class Trouble:
 
 def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
     """Show the files of the folder and, if one is chosen, its first records."""
-    preview, trouble, file = None, None, None
+    preview, trouble, file, reading = None, None, None, None
     tables: tuple[str, ...] = ()
     if draft.source:
         file, chosen = located(desk.source(draft))
         try:
-            tables = desk.kept("tables", f"{file} {stamp(file)}", lambda: tables_in(file))
-            preview = desk.kept("preview", f"{stamp(file)} {draft.to_json()}", lambda: _preview(desk, draft))
+            tables = desk.tables(draft)
+            data = desk.table(draft)
+            of = f"{stamp(file)} {draft.to_json()}"
+            preview = desk.read("preview", of, file, lambda: _preview(data, file))
+        except StillReading as still:
+            reading = still.reading
         except SfumatoError as error:
             trouble = _trouble(error, file, several=len(tables) > 1 and chosen is None)
     return {
@@ -71,6 +76,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         "is_text": file is not None and format_of(file) is DELIMITED,
         "preview": preview,
         "trouble": trouble,
+        "reading": reading,
         "encodings": ENCODINGS,
         "delimiters": DELIMITERS,
         "decimals": DECIMALS,
@@ -80,6 +86,8 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
 def _trouble(error: SfumatoError, file: Path, *, several: bool = False) -> Trouble:
     """Say what is wrong with a file in the words of this page, at the field that is the cure."""
     words = str(error).replace(f"{file}", file.name)
+    if isinstance(error, Cancelled):
+        return Trouble(words, "")
     if several:
         return Trouble(f"{file.name} has several tables: choose the one to protect", "table")
     if isinstance(error, SchemaError):
@@ -100,8 +108,7 @@ def _files(desk: Desk) -> list[str]:
     return sorted(path.name for path in found if path.suffix.lower() in known_suffixes())
 
 
-def _preview(desk: Desk, draft: Draft) -> Preview:
-    data = desk.table(draft)
+def _preview(data: Microdata, file: Path) -> Preview:
     names = data.names[:COLUMNS]
     head = data.take(_first(data)).to_arrow()
     rows = tuple(tuple(_cell(head[name][place].as_py()) for name in names) for place in range(head.num_rows))
@@ -120,7 +127,7 @@ def _preview(desk: Desk, draft: Draft) -> Preview:
         more_columns=len(data.names) - len(names),
         codes=codes,
         text=dialect is not None,
-        read_as=said or f"a {located(desk.source(draft))[0].suffix} file, which says itself what its variables are",
+        read_as=said or f"a {file.suffix} file, which says itself what its variables are",
         notes=data.notes,
     )
 
@@ -147,6 +154,8 @@ def choose(desk: Desk, draft: Draft, form: Form) -> ActionResult:
         raise Refused("name", str(error).replace(f"{desk.folder}/", "")) from None
     if not path.is_file():
         raise Refused("name", f"there is no file {name} in the project's folder")
+    desk.readings.cancel()
+    desk.readings.forget(path)
     text = first_schema(desk)
     left = ""
     if text in (draft.schema, draft.left_behind) and name != draft.source:
@@ -160,10 +169,27 @@ def choose_table(desk: Desk, draft: Draft, form: Form) -> ActionResult:
         raise Refused("name", "choose a file first")
     file, _ = located(desk.source(draft))
     table = form.text("table")
-    if table not in tables_in(file):
+    if table not in desk.tables(draft):
         raise Refused("table", f"there is no table {table!r} in {file.name}")
+    desk.readings.cancel()
+    desk.readings.forget(file)
     source = f"{located(draft.source)[0]}#{table}"
     return ActionResult(lambda old: Draft(source=source), f"opened {file.name}, table {table}")
+
+
+def cancel(desk: Desk, draft: Draft, form: Form) -> ActionResult:
+    """End the reading of a file; it is not read again before that is asked for."""
+    number = place_of(form.text("reading"))
+    if number is None:
+        raise Refused("", "there is nothing to cancel")
+    desk.readings.cancel(number)
+    return ActionResult(what="cancelled the reading of the file")
+
+
+def read_again(desk: Desk, draft: Draft, form: Form) -> ActionResult:
+    """Read a file once more that could not be read, or whose reading was cancelled."""
+    desk.readings.forget(located(desk.source(draft))[0])
+    return ActionResult()
 
 
 def set_schema_aside(desk: Desk, draft: Draft, form: Form) -> ActionResult:
@@ -197,10 +223,13 @@ def read_as(desk: Desk, draft: Draft, form: Form) -> ActionResult:
         "decimal": form.text("decimal") or None,
         "delimiter": (form.texts("delimiter") or [""])[-1] or None,  # a tab is no blank to be taken off
     }
+    file, _ = located(desk.source(draft))
+    desk.readings.forget(file)
     try:
-        desk.table(draft.but(**changes))
+        with suppress(StillReading), desk.readings.hurried():  # the page shows how far it is, or why it cannot be
+            desk.table(draft.but(**changes))
     except SfumatoError as error:
-        trouble = _trouble(error, located(desk.source(draft))[0])
+        trouble = _trouble(error, file)
         raise Refused(trouble.field or "encoding", trouble.words) from None
     return ActionResult(lambda old: old.but(**changes, confirmed=False), "read the file in another way")
 
@@ -240,6 +269,8 @@ SCREEN = Screen(
         "choose": choose,
         "table": choose_table,
         "read_as": read_as,
+        "cancel": cancel,
+        "again": read_again,
         "without_schema": set_schema_aside,
         "last_schema": last_schema,
         "confirm": confirm,

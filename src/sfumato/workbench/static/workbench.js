@@ -273,6 +273,7 @@ window.sfumato = { settled: [] };
     const list = here?.closest("ol"); // on a narrow screen a line that scrolls by itself
     if (list && list.scrollWidth > list.clientWidth) list.scrollLeft = here.offsetLeft - list.clientWidth / 2;
     document.querySelectorAll("[data-drop]").forEach(droppable);
+    document.querySelectorAll("[data-reading]").forEach(followed);
     document.querySelectorAll("[data-spec]").forEach(drawn);
     window.sfumato.settled.forEach((set) => set());
   };
@@ -292,6 +293,24 @@ window.sfumato = { settled: [] };
     left = null;
   });
 
+  // A file that is being read: how far it is, until the page that shows it, or says why not, takes the place of this one.
+  let uploads = 0;
+  const followed = (place) => {
+    if (place.dataset.ready) return;
+    place.dataset.ready = "yes";
+    const look = async () => {
+      if (!place.isConnected) return;
+      try {
+        const answer = await fetch(location.href);
+        const next = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-reading]");
+        if (next) place.replaceChildren(...next.children);
+        else if (answer.ok && place.isConnected && !busy() && !uploads) return location.reload();
+      } catch { /* the pulse says that the workbench does not answer */ }
+      setTimeout(look, 500);
+    };
+    setTimeout(look, 500);
+  };
+
   // Files dropped on the page, or picked: sent as they are, with a bar.
   const droppable = (place) => {
     if (place.dataset.ready) return;
@@ -301,6 +320,8 @@ window.sfumato = { settled: [] };
     const send = (file) => {
       told.classList.remove("problem");
       const request = new XMLHttpRequest();
+      uploads += 1;
+      request.onloadend = () => { uploads -= 1; };
       request.open("PUT", `upload?name=${encodeURIComponent(file.name)}`);
       request.setRequestHeader("X-CSRF", csrf());
       request.upload.onprogress = (event) => {
