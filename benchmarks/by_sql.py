@@ -82,7 +82,7 @@ def ours(what: str, records: int, memory: int, folder: Path) -> list[Any]:
         return found
     if what == "join":
         pairs = zip(runs("id", "number").merged(), runs("id", "number").merged(), strict=True)
-        told = ((one[1], other[1]) for one, other in pairs)
+        told = ((one[1], other[1]) for one, other in pairs if one[1] is not None and other[1] is not None)
         return [digest((some,) for some in by_record(told, records, np.array([-1]), room, "places"))]
     if what == "duplicates":
         last, twice = np.nan, 0
@@ -95,13 +95,13 @@ def ours(what: str, records: int, memory: int, folder: Path) -> list[Any]:
             KeyClasses.of_part(np.stack([some[f"key{k}"] for k in range(5)], axis=1))
             for some in stretches(what, records)
         )
-        found = merged(parts, room)
-        return [len(found), int(found.sizes.max()), int((found.sizes == 1).sum())]
-    different, last = 0, (np.empty(0), np.empty(0))
-    for homes, values in runs("home", "value").merged():
-        home, value = np.append(last[0], homes), np.append(last[1], values)
+        classes = merged(parts, room)
+        return [len(classes), int(classes.sizes.max()), int((classes.sizes == 1).sum())]
+    different, before = 0, (np.empty(0), np.empty(0))
+    for homes, along in runs("home", "value").merged():
+        home, value = np.append(before[0], homes), np.append(before[1], np.empty(0) if along is None else along)
         different += int((value[1:] != value[:-1])[home[1:] == home[:-1]].sum())
-        last = home[-1:], value[-1:]
+        before = home[-1:], value[-1:]
     return [different]
 
 
@@ -111,7 +111,7 @@ class Statements:
     def __init__(self, memory: int, folder: Path) -> None:
         import duckdb
 
-        limits = {"memory_limit": f"{memory}B", "temp_directory": str(folder), "threads": THREADS}
+        limits: dict[str, Any] = {"memory_limit": f"{memory}B", "temp_directory": str(folder), "threads": THREADS}
         self.connection = duckdb.connect(config=limits)
 
     def query(self, sql: str, **tables: Iterator[Columns]) -> Iterator[Columns]:
@@ -154,8 +154,8 @@ def duckdb(what: str, records: int, memory: int, folder: Path) -> list[Any]:
         columns = (
             some["size"] for some in query(f"SELECT {keys}, sum(size)::BIGINT AS size FROM t GROUP BY {keys}", t=table)
         )
-        sizes = [(len(size), int(size.max()), int((size == 1).sum())) for size in columns]
-        return [sum(one[0] for one in sizes), max(one[1] for one in sizes), sum(one[2] for one in sizes)]
+        counted = [(len(size), int(size.max()), int((size == 1).sum())) for size in columns]
+        return [sum(each[0] for each in counted), max(each[1] for each in counted), sum(each[2] for each in counted)]
     (one,) = query(
         "SELECT count(*) AS n FROM (SELECT home FROM t GROUP BY home HAVING min(value) <> max(value))", t=table
     )
@@ -196,7 +196,7 @@ def main() -> None:
         return
     print(f"{'':12} {'ours, CPU s':>12} {'MB':>6} {'DuckDB, CPU s':>14} {'MB':>6} {'ratio':>6}")
     for what in asked.only or ("sort", "join", "duplicates", "quantiles", "random", "classes", "households"):
-        rows = []
+        rows: list[list[Any]] = []
         for line in ("nothing", "ours", "duckdb"):
             command = [sys.executable, __file__, "--records", str(records), "--memory", str(memory), "--only", what]
             told = subprocess.run([*command, "--line", line], capture_output=True, text=True, check=False)

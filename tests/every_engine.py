@@ -22,8 +22,9 @@ from sfumato import Engine, Measure, Measurement, Method, Microdata, NotApplicab
 from sfumato.compare.work import protected_parts
 from sfumato.engine.engine import _entered
 from sfumato.pair import Pair
+from sfumato.testing.of_measures import agree as same
 from tables import persons
-from test_contract_parts import IN_PARTS, measures, same, with_gaps
+from test_contract_parts import IN_PARTS, measures, with_gaps
 
 LOOKED_FOR = 500  # records of a sample, where a measure draws one
 

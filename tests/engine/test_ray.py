@@ -13,7 +13,7 @@ from sfumato import Engine, EngineError, Microdata, TableInParts
 from sfumato.pair import Pair
 from sfumato.pair.statistics import Sums
 from sfumato.testing import persons
-from test_contract_parts import same
+from sfumato.testing.of_measures import agree as same
 
 pytest.importorskip("ray", reason="Ray is not installed: make test-ray")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own

@@ -48,7 +48,7 @@ def measures(table: str, number: int, folder: Path) -> Iterator[str]:
     if number > 1:
         if len(before) != len(after):
             return
-        before, after = (scanned(data, folder / side, number) for side, data in (("o", before), ("p", after)))  # type: ignore[assignment]
+        before, after = (scanned(data, folder / side, number) for side, data in (("o", before), ("p", after)))
     for cls in catalogue.measures().values():
         for measure in contract(cls):
 

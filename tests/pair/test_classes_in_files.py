@@ -17,6 +17,7 @@ from sfumato.pair import Pair
 from sfumato.pair.files import Workspace
 from sfumato.pair.statistics import KeyClasses, merged
 from sfumato.table.keys import key_names
+from sfumato.testing.of_measures import agree as same
 from tables import persons
 
 
@@ -75,7 +76,7 @@ def test_a_full_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_measures_over_classes_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from test_contract_parts import same, with_gaps
+    from test_contract_parts import with_gaps
 
     monkeypatch.setattr("sfumato.pair.statistics.SHARE_OF_CLASSES", 2**20)  # of 64 MiB: a handful of classes fit
     data = with_gaps(persons(240), 0.05, seed=3)

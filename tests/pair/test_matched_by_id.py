@@ -19,8 +19,9 @@ from sfumato.engine.engine import NESTED
 from sfumato.pair import Half, Pair
 from sfumato.pair.matching import InOrder, put_in_order
 from sfumato.pair.random_order import RandomOrder
+from sfumato.testing.of_measures import agree as same
 from tables import persons
-from test_contract_parts import cut, same, with_gaps
+from test_contract_parts import cut, with_gaps
 
 DATA = with_gaps(persons(150), 0.05, seed=1)
 MASKED = (sfumato.Noise(0.2, variables=("income",)) + sfumato.PRAM(0.9, variables=("region",))).protect(DATA, rng=1)

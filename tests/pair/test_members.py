@@ -16,7 +16,8 @@ from sfumato import Engine, Measure, Microdata, Schema, Variable
 from sfumato.pair import Half, Pair, sorting
 from sfumato.pair.households import shared_by_members
 from sfumato.table.households import household_level
-from test_contract_parts import cut, same
+from sfumato.testing.of_measures import agree as same
+from test_contract_parts import cut
 
 Record = tuple[int | None, str | None, float | None]
 NAMES = ("region", "rent")

@@ -14,8 +14,9 @@ from scanned import scanned
 from sfumato import Engine, Measure, Microdata, Schema, Variable
 from sfumato.pair import Half, Pair, half, sorting
 from sfumato.risk.interval import places
+from sfumato.testing.of_measures import agree as same
 from sfumato.utility.distribution_functions import sorted_differences
-from test_contract_parts import TABLES, cut, same
+from test_contract_parts import TABLES, cut
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ from sfumato import DistanceLinkage, Engine, NotApplicable, ParameterError
 from sfumato.engine.engine import NESTED
 from sfumato.pair import Pair
 from sfumato.pair.sample import Sample, taken
+from sfumato.testing.of_measures import agree as same
 from tables import numbers, persons
-from test_contract_parts import cut, same, with_gaps
+from test_contract_parts import cut, with_gaps
 from unseen import error_of_sample, variance_of_unseen
 
 DATA = with_gaps(persons(200), 0.05, seed=2)

@@ -15,8 +15,9 @@ from sfumato.pair import Pair
 from sfumato.pair.sample import Sample
 from sfumato.risk import nearest_record
 from sfumato.risk.nearest_record import less_near
+from sfumato.testing.of_measures import agree as same
 from tables import incomes, numbers, persons
-from test_contract_parts import cut, same, with_gaps
+from test_contract_parts import cut, with_gaps
 from unseen import error_of_sample
 
 Floats = NDArray[np.float64]

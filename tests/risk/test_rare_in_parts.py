@@ -13,9 +13,11 @@ from sfumato import DistanceLinkage, Microdata, Reidentification, Scenario
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.pair.sample import NORMAL, Sample
-from sfumato.risk.judged import ALIKE, Chances, JudgedScenario
+from sfumato.risk.intruder import ALIKE
+from sfumato.risk.judged import Chances, JudgedScenario
+from sfumato.testing.of_measures import agree as same
 from tables import numbers, persons
-from test_contract_parts import cut, same
+from test_contract_parts import cut
 
 KEYS = ("x", "y")
 ABOVE = Reidentification(variables=KEYS, above=0.2, sample=200)

@@ -18,8 +18,9 @@ from sfumato import Engine, Microdata, NotApplicable, ParameterError, Reidentifi
 from sfumato.engine.engine import NESTED
 from sfumato.pair import Pair
 from sfumato.pair.sample import Sample
+from sfumato.testing.of_measures import agree as same
 from tables import numbers, persons
-from test_contract_parts import cut, same, with_gaps
+from test_contract_parts import cut, with_gaps
 from unseen import error_of_sample, variance_of_unseen
 
 SCENARIOS = (

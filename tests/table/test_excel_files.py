@@ -265,7 +265,7 @@ def test_calamine_reads_what_openpyxl_reads(tmp_path: Path, monkeypatch: pytest.
     moments_of_day = dt.datetime(2020, 2, 29, 13, 30)
     for gap in range(7):
         rows[5 + gap][gap] = None
-    sheets = {
+    sheets: dict[str, list[Any]] = {
         "plain": rows,
         "merged": [["a", "b"], ["x y", None], [1, 2]],
         "early": [["a"], [dt.date(1900, 1, 3)], [dt.date(1900, 2, 28)]],

@@ -32,7 +32,7 @@ def zstd(content: bytes) -> bytes:
     out = pa.BufferOutputStream()
     with pa.CompressedOutputStream(out, "zstd") as stream:
         stream.write(content)
-    return out.getvalue().to_pybytes()
+    return bytes(out.getvalue().to_pybytes())
 
 
 PACKED: dict[str, Callable[[bytes], bytes]] = {

@@ -12,8 +12,9 @@ from scanned import scanned
 from sfumato import CDFMaximum, CDFSquares, Engine, Measure, Microdata
 from sfumato.engine.engine import NESTED
 from sfumato.pair import Pair
+from sfumato.testing.of_measures import agree as same
 from tables import numbers, persons
-from test_contract_parts import cut, same, with_gaps
+from test_contract_parts import cut, with_gaps
 
 Floats = NDArray[np.float64]
 DATA = with_gaps(persons(200), 0.05, seed=2)

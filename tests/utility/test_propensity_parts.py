@@ -12,10 +12,11 @@ from scanned import scanned
 from sfumato import Engine, Microdata, NotApplicable, PropensityUtility, Schema, Variable
 from sfumato.engine.engine import NESTED
 from sfumato.pair import Pair
+from sfumato.testing.of_measures import agree as same
 from sfumato.utility.propensity import both_files
 from sfumato.utility.propensity.both_files import Scaled
 from sfumato.utility.propensity.measure import Model
-from test_contract_parts import cut, same
+from test_contract_parts import cut
 
 LEVELS = ("none", "some", "much")
 
