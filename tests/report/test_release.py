@@ -94,7 +94,7 @@ def test_a_release_tells_no_parameter() -> None:
     assert release_of(None, release_facts(data, protected.without(["v2"])), None).removed == ("v2",)
 
 
-def test_what_was_numbered_or_computed_anew_is_not_ascollected() -> None:
+def test_what_was_numbered_or_computed_anew_is_not_as_collected() -> None:
     data = related(3)
     checked = Checked(missing=dict.fromkeys(data.names, 0.0), renewed=("v0", "v1"), renumbered=("v0",))
     release = release_of(sfumato.Noise(0.1, variables=("v2",)), release_facts(data, data), None, checked)
