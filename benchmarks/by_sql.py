@@ -122,7 +122,8 @@ class Statements:
             first = pa.record_batch(next(left))
             rest = (pa.record_batch(columns) for columns in left)
             self.connection.register(name, pa.RecordBatchReader.from_batches(first.schema, chain([first], rest)))
-        for batch in self.connection.execute(sql).to_arrow_reader(STRETCH // 2):
+        batches: Any = self.connection.execute(sql)
+        for batch in batches.to_arrow_reader(STRETCH // 2):
             yield {
                 name: column.to_numpy(zero_copy_only=False)
                 for name, column in zip(batch.schema.names, batch.columns, strict=True)
@@ -172,7 +173,7 @@ def digest(pieces: Iterable[Iterable[NDArray[Any] | None]]) -> str:
     return " ".join(one.hexdigest()[:12] for one in each)
 
 
-def nothing(what: str, records: int, *_: object) -> list[Any]:
+def nothing(what: str, records: int, *_memory_and_folder: object) -> list[Any]:
     """Only make the numbers."""
     for _ in range(2 if what == "join" else 1):
         for _ in stretches(what, records):

@@ -44,7 +44,8 @@ def measures(table: str, number: int, folder: Path) -> Iterator[str]:
     """Return what every measure says of one of the tables, in memory or in parts."""
     from test_contract_parts import measures as contract
 
-    before, after = originals()[table], protected()[table]
+    before: Any = originals()[table]
+    after: Any = protected()[table]
     if number > 1:
         if len(before) != len(after):
             return
@@ -53,7 +54,7 @@ def measures(table: str, number: int, folder: Path) -> Iterator[str]:
         for measure in contract(cls):
 
             def lines(measure: Measure = measure) -> Iterator[str]:
-                pair = Pair.of(before, after) if number == 1 else Pair.of(before.parts, after.parts)  # type: ignore[attr-defined]
+                pair = Pair.of(before, after) if number == 1 else Pair.of(before.parts, after.parts)
                 return measurement_lines(measure.evaluate_pair(pair, rng=1))
 
             yield from told(repr(measure), lines)
