@@ -104,8 +104,7 @@ def _arguments(name: str, folder: Path) -> dict[str, Any]:
             return {"path": folder / "t.toml"}
         case "summarise":
             return {"results": _results(), "examination": None, "risk": "RankInterval", "utility": "InformationLoss",
-                    "at_most": None, "at_least": None, "whys": None, "checked": None, "passed_over": (),
-                    "by_hand": None, "file": "t", "released": "", "command": "", "schema": ""}  # fmt: skip
+                    "at_most": None, "at_least": None, "by_hand": None, "file": "t", "facts": None}  # fmt: skip
         case "sweep":
             bounds = {"KAnonymity": 1.0}
             return {"file": path, "out": folder / "out", "methods": [sfumato.MDAV(3)], "schema": folder / "t.toml",

@@ -54,8 +54,10 @@ def summarise(
         names = ", ".join(earlier)
         told = f"summarise: {names} is deprecated since 0.3 as a parameter; use facts=SweepFacts({names}=...)"
         warnings.warn(told, DeprecationWarning, stacklevel=2)
+    who = "summarise"
+    require(who, SweepFacts | None, "a SweepFacts", facts=facts)
     facts = replace(facts or SweepFacts(), **earlier)
-    who, checked = "summarise", facts.checked
+    checked = facts.checked
     require(who, Results, "the results of an experiment", results=results)
     require(who, Examination | None, "an Examination", examination=examination)
     require_bounds(who, at_most=at_most, at_least=at_least)
